@@ -1,0 +1,18 @@
+"""Which event loop a test runs on."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tests.virtual_clock import VirtualClockLoop
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config,  # noqa: ARG001 - the hook's signature
+    item: pytest.Item,
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Give tests marked `virtual_clock` a loop of virtual time, all others the usual one."""
+    if item.get_closest_marker("virtual_clock"):
+        return {"virtual": VirtualClockLoop}
+    return {"real": asyncio.new_event_loop}
