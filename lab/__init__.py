@@ -1,1 +1,15 @@
-"""lab."""
+"""The lab: runs experiments on a system and reports what a resilience policy buys and costs.
+
+The way of the data, one package or module a step:
+
+    files/          YAML -> Experiment (validated, immutable)
+    experiment, system   what those files say, as values
+    plan            Experiment -> cells in order
+    keeper/         owns every process that the lab starts, and outlives the lab just long enough
+    running         a system brought up: ports, readiness, stop
+    faults/         a fault is applied and reverted
+    runner          each cell: known state, steady state, fault, warm-up, runs, clean-up
+    record          one row a run and a request, on disk at once
+    summary, verdicts    medians, spread; held against the published figures and expectations
+    reports/        the table on the terminal and in Markdown
+"""

@@ -1,0 +1,137 @@
+"""What an experiment file says, as immutable values: load, clients, faults, expectations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from lab.system import System
+
+EMPTY: Mapping[str, str] = MappingProxyType({})
+ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named classes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What one virtual user sends; `url` is a template over `{service.url}`."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    body: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A closed load: exactly `requests` requests, sent by `tasks` concurrent tasks."""
+
+    request: Request
+    requests: int  # >= 1
+    tasks: int  # >= 1
+    timeout_s: float = 60.0  # for one request, headers and body; longer than any policy under test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRule:
+    """A 2xx reply's class is the value of one JSON field; anything else is an error."""
+
+    json_field: str
+    classes: tuple[str, ...]  # in the order of the report's columns, `error` not among them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """What varies on the calling side: query and headers of each request, a service's environment."""
+
+    name: str
+    query: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    env: Mapping[str, Mapping[str, str]] = field(  # service name -> its extra environment
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChaosFault:
+    """A document for the service's own fault injector, in the wire's names and units."""
+
+    service: str
+    document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessFault:
+    """What is done to the service's process.
+
+    `pause`: SIGSTOP, its port accepts and says nothing. `stop`: SIGTERM, connections are refused.
+    `kill`: SIGKILL, the same without a goodbye. Reverting resumes or starts it again.
+    """
+
+    kind: Literal["pause", "stop", "kill"]
+    service: str
+
+
+Fault = ChaosFault | ProcessFault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A named row of the table: the faults that are on together; none for the healthy system."""
+
+    name: str
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """Other numbers for the cells that match; None leaves the experiment's own number."""
+
+    fault: str | None = None  # a condition's name; None matches each
+    client: str | None = None
+    requests: int | None = None
+    tasks: int | None = None
+    repeats: int | None = None
+    warmup: int | None = None
+
+
+Comparison = Literal["==", "<=", ">=", "<", ">"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """A bound on a figure's median in every cell that matches.
+
+    `figure` is an outcome class or `error` (as a share of requests, 0..1, if `is_share`, else a
+    count), or one of `mean_ms`, `p95_ms`, `requests_per_s`, `attempts_per_request`.
+    """
+
+    figure: str
+    comparison: Comparison
+    value: float
+    is_share: bool = False
+    fault: str | None = None
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """One experiment file, validated: every name in it exists, every number is in range."""
+
+    path: Path
+    title: str
+    system: System
+    load: Load
+    outcome: OutcomeRule
+    clients: tuple[Client, ...]
+    conditions: tuple[Condition, ...]
+    warmup: int = 0  # loads before the first measured one, in each cell; >= 0
+    repeats: int = 1  # measured loads, in each cell; >= 1
+    overrides: tuple[Override, ...] = ()
+    reference: Path | None = None  # published figures with their bands
+    expectations: tuple[Expectation, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending: the folder of its results."""
+        return self.path.stem
