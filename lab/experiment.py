@@ -42,7 +42,7 @@ class OutcomeRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """What varies on the calling side: query and headers of each request, a service's environment."""
+    """What varies on the calling side: query and headers of a request, a service's environment."""
 
     name: str
     query: Mapping[str, str] = field(default_factory=lambda: EMPTY)

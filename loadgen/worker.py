@@ -1,0 +1,92 @@
+"""The engine as a process of its own, so that whoever drives it cannot disturb what it measures.
+
+`python -m loadgen.worker` reads one JSON load a line and answers with JSON lines:
+`{"finished": n}` a few times a second while it runs, then `{"samples": {...}}`, or
+`{"error": "..."}` for a line that is no load. The end of its input ends it, even in mid-load.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import stat
+import sys
+from typing import Any
+
+from loadgen.engine import run_load
+from loadgen.load import Load
+
+PROGRESS_EVERY_S = 0.25
+LONGEST_LINE_BYTES = 2**24
+
+
+def main() -> None:
+    """Serve loads until the input ends; exit code 1 if the input is no pipe."""
+    if not _is_pipe(sys.stdin.fileno()):
+        sys.exit("loadgen.worker takes its loads from a pipe; by hand: python -m loadgen URL")
+    gc.freeze()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(serve())
+
+
+def _is_pipe(descriptor: int) -> bool:
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _loop_factory() -> Any:  # noqa: ANN401 - uvloop's loop where there is one
+    try:
+        import uvloop  # noqa: PLC0415 - absent on some systems
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
+
+
+async def serve() -> None:
+    """Read loads from standard input, one at a time, and write their results."""
+    reader = asyncio.StreamReader(limit=LONGEST_LINE_BYTES)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    async with asyncio.TaskGroup() as group:
+        answering = group.create_task(_answer_each(lines))
+        while line := await reader.readline():
+            lines.put_nowait(line)
+        answering.cancel()
+
+
+async def _answer_each(lines: "asyncio.Queue[bytes]") -> None:
+    while True:
+        await _answer(await lines.get())
+
+
+async def _answer(line: bytes) -> None:
+    try:
+        load = Load.from_document(json.loads(line))
+    except (ValueError, TypeError, KeyError) as problem:
+        _write({"error": f"not a load: {problem}"})
+        return
+    samples = await run_load(load, on_finished=_Ticker())
+    _write({"samples": samples.to_document()})
+
+
+class _Ticker:
+    """Reports the number of finished requests, at most every PROGRESS_EVERY_S."""
+
+    def __init__(self) -> None:
+        self._next_s = asyncio.get_running_loop().time() + PROGRESS_EVERY_S
+
+    def __call__(self, finished: int) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if now_s >= self._next_s:
+            self._next_s = now_s + PROGRESS_EVERY_S
+            _write({"finished": finished})
+
+
+def _write(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadgen import OutcomeRule, Sample, Samples, percentile, summarise
+from loadgen.classify import classify_reply
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "expected"),
+    [
+        (19, 0.95, None),  # p95 of 19 would be the maximum
+        (20, 0.95, 19),
+        (99, 0.99, None),
+        (100, 0.99, 99),
+        (200, 0.95, 190),
+        (1, 0.50, None),
+        (2, 0.50, 1),
+        (5, 0.50, 3),
+    ],
+)
+def test_percentiles_are_nearest_rank_and_absent_in_small_samples(
+    n: int, share: float, expected: int | None
+) -> None:
+    assert percentile(range(1, n + 1), share) == expected
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=20), st.sampled_from([0.5, 0.9, 0.95]))
+def test_a_percentile_is_the_smallest_value_with_its_share_at_or_below_it(
+    values: list[float], share: float
+) -> None:
+    values.sort()
+    found = percentile(values, share)
+
+    assert found is not None
+    assert sum(value <= found for value in values) >= share * len(values) - 1e-9
+    assert sum(value < found for value in values) < math.ceil(round(share * len(values), 6))
+
+
+def _samples(*outcomes: str) -> Samples:
+    samples = Samples()
+    for number, outcome in enumerate(outcomes):
+        samples.add(Sample(number * 0.5, number * 0.5, number * 0.5 + 0.25, outcome, 200, ""))
+    return samples
+
+
+def test_the_classes_of_a_summary_add_up_to_its_requests() -> None:
+    summary = summarise(_samples("fresh", "error", "fresh", "stale"), ("fresh", "stale"))
+
+    assert summary.counts == {"fresh": 2, "stale": 1, "error": 1}
+    assert sum(summary.counts.values()) == summary.requests == 4
+
+
+def test_the_rate_is_requests_over_the_time_from_first_to_last() -> None:
+    summary = summarise(_samples("fresh", "fresh", "fresh"), ("fresh",))
+
+    assert summary.duration_s == pytest.approx(1.25)
+    assert summary.requests_per_s == pytest.approx(3 / 1.25)
+    assert summary.mean_ms == pytest.approx(250)
+
+
+def test_nothing_sent_is_an_error_and_not_a_zero() -> None:
+    with pytest.raises(ValueError, match="nothing to summarise"):
+        summarise(Samples(), ("fresh",))
+
+
+RULE = OutcomeRule(json_field="source", classes=("fresh",))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "name", "error"),
+    [
+        (200, b'{"source": "fresh"}', "fresh", ""),
+        (299, b'{"source": "fresh"}', "fresh", ""),
+        (302, b'{"source": "fresh"}', "error", "status 302"),
+        (500, b'{"source": "fresh"}', "error", "status 500"),
+        (200, b"", "error", "body is not JSON"),
+        (200, b"\xff\xfe", "error", "body is not JSON"),
+        (200, b"[" * 100_000, "error", "body is not JSON"),
+        (200, b'["fresh"]', "error", "no field 'source' in the body"),
+        (200, b"{}", "error", "no field 'source' in the body"),
+        (200, b'{"source": ["fresh"]}', "error", "source is \"['fresh']\", not a known class"),
+    ],
+)
+def test_only_a_named_class_in_a_2xx_json_object_is_no_error(
+    status: int, body: bytes, name: str, error: str
+) -> None:
+    assert classify_reply(status, body, RULE) == (name, error)
