@@ -115,12 +115,12 @@ def _serve(children: Children, wake_read: int) -> None:
 def _converse(children: Children, commands: FileIO, wake_read: int) -> None:
     pending = b""
     while True:
-        readable, _, _ = select.select([commands, wake_read], [], [])
+        readable, _, _ = select.select([commands.fileno(), wake_read], [], [])
         if wake_read in readable:
             os.read(wake_read, 4096)
             for process, code in children.reap():
                 _write({"exited": process, "code": code})
-        if commands in readable:
+        if commands.fileno() in readable:
             received = commands.read(65536)
             if not received:
                 return

@@ -1,0 +1,63 @@
+"""The load generator as a process beside the lab, so that the display cannot disturb it."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from lab.errors import NoValidData
+from loadgen import Load, Samples
+from loadgen.worker import LONGEST_LINE_BYTES
+
+GOODBYE_S = 2.0
+
+
+class LoadWorker:
+    """Sends one load after another in a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def send(self, load: Load, *, on_finished: Callable[[int], None]) -> Samples:
+        """Send a load and return its samples; *on_finished* hears how many are done meanwhile.
+
+        Raises:
+            NoValidData: the process ended, or would not take the load.
+        """
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        self._process.stdin.write(json.dumps(load.to_document()).encode() + b"\n")
+        while line := await self._process.stdout.readline():
+            message: dict[str, Any] = json.loads(line)
+            if "samples" in message:
+                return Samples(**message["samples"])
+            if "error" in message:
+                raise NoValidData(f"the load generator refused the load: {message['error']}")
+            on_finished(message["finished"])
+        raise NoValidData("the load generator ended in mid-load; run it again")
+
+
+@asynccontextmanager
+async def start_load_worker() -> AsyncIterator[LoadWorker]:
+    """Run a worker until the block ends; it also ends by itself once the lab is gone."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "loadgen.worker"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # a terminal's Ctrl-C is for the lab alone
+        limit=LONGEST_LINE_BYTES,
+    )
+    try:
+        yield LoadWorker(process)
+    finally:
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(GOODBYE_S):
+                await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()

@@ -1,0 +1,198 @@
+"""A system brought up: each service on its port, ready, and stopped again."""
+
+import asyncio
+import os
+import random
+import shlex
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+
+from lab import redis_server
+from lab.errors import NoValidData
+from lab.keeper import Keeper, KeeperError, OwnedProcess
+from lab.ports import free_port
+from lab.readiness import Probe, http_probe, redis_probe, tcp_probe
+from lab.system import Service, System
+from lab.templates import expand
+
+STOP_GRACE_S = 5.0
+PROBE_EVERY_S = 0.02
+LAST_LOG_LINES = 5
+
+Environment = Mapping[str, Mapping[str, str]]  # service name -> variables on top of its own
+
+
+class RunningSystem:
+    """The services of one system; `bring_up` makes one and takes it down."""
+
+    def __init__(self, system: System, keeper: Keeper, http: httpx.AsyncClient, logs: Path) -> None:
+        self.system = system
+        self.http = http
+        self._keeper = keeper
+        self._logs = logs
+        self._processes: dict[str, OwnedProcess] = {}
+        self._environment: Environment = {}
+        self._values = {"python": sys.executable} | _addresses(system)
+
+    def url(self, name: str) -> str:
+        """Return the base URL of a service, without a slash at its end."""
+        return self._values[f"{name}.url"]
+
+    def expand(self, template: str) -> str:
+        """Fill in `{name.url}` and `{name.port}` of this system's services."""
+        return expand(template, self._values)
+
+    async def start_all(self) -> None:
+        """Start every service that has no process, each once those that it needs are ready.
+
+        Raises:
+            NoValidData: a service ended early or was not ready in time.
+        """
+        for service in self.system.services:
+            await self.start(service)
+
+    async def restart_all(self, environment: Environment) -> None:
+        """Bring all processes of ours to the state of a fresh start; backing servers run on."""
+        ours = [service.name for service in self.system.services if service.run]
+        await self._stop_each(ours)
+        self._environment = environment
+        await self.start_all()
+
+    async def start(self, service: Service) -> None:
+        """Start one service, unless it runs, and wait until it is ready."""
+        process = self._processes.get(service.name)
+        if process is None or process.exit_code is not None:
+            process = await self._start_process(service)
+        await self._wait_until_ready(service, process)
+
+    async def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to the processes of a service."""
+        await self._keeper.signal(self._processes[name], number)
+
+    async def stop(self, name: str) -> None:
+        """Terminate a service's process, by force after STOP_GRACE_S."""
+        if process := self._processes.pop(name, None):
+            await self._keeper.stop(process, grace_s=STOP_GRACE_S)
+
+    async def kill(self, name: str) -> None:
+        """Kill a service's processes and wait until they are gone."""
+        await self.signal(name, signal.SIGKILL)
+        await self._processes.pop(name).wait()
+
+    def dead_services(self) -> list[str]:
+        """Return the names of services that ended on their own."""
+        return [name for name, process in self._processes.items() if process.exit_code is not None]
+
+    async def stop_all(self) -> None:
+        """Stop all processes, those first that need others."""
+        for service in reversed(self.system.services):
+            await self.stop(service.name)
+
+    async def _stop_each(self, names: Iterable[str]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self.stop(name))
+
+    async def _start_process(self, service: Service) -> OwnedProcess | None:
+        argv = self._command(service)
+        if argv is None:
+            return None
+        extra = dict(service.env) | dict(self._environment.get(service.name, {}))
+        environment = {name: self.expand(value) for name, value in extra.items()}
+        try:
+            process = await self._keeper.start(
+                argv,
+                env=dict(os.environ) | environment,
+                cwd=Path.cwd(),
+                log=self._logs / f"{service.name}.log",
+            )
+        except KeeperError as failure:
+            raise NoValidData(f"service {service.name}: {failure}") from failure
+        self._processes[service.name] = process
+        return process
+
+    def _command(self, service: Service) -> list[str] | None:
+        """Return what to run, or None where a server that is already there is used."""
+        port = self._values[f"{service.name}.port"]
+        if service.run:
+            values = self._values | {"port": port}
+            return [expand(word, values) for word in shlex.split(service.run)]
+        if redis_server.url_of_running_server():
+            return None
+        return redis_server.command_line(int(port))
+
+    async def _wait_until_ready(self, service: Service, process: OwnedProcess | None) -> None:
+        probe = self._probe(service)
+        try:
+            async with asyncio.timeout(service.ready_timeout_s):
+                while not await probe():
+                    if process is not None and process.exit_code is not None:
+                        raise NoValidData(self._early_end(service, process.exit_code))
+                    await asyncio.sleep(PROBE_EVERY_S)
+        except TimeoutError:
+            raise NoValidData(self._not_ready(service)) from None
+
+    def _probe(self, service: Service) -> Probe:
+        if service.backing == "redis":
+            return redis_probe(self.url(service.name))
+        if service.ready is None:
+            return tcp_probe(int(self._values[f"{service.name}.port"]))
+        return http_probe(self.http, self.url(service.name) + service.ready)
+
+    def _early_end(self, service: Service, exit_code: int) -> str:
+        return (
+            f"service {service.name} ended with code {exit_code} before it was ready; "
+            f"{self._last_words(service)}"
+        )
+
+    def _not_ready(self, service: Service) -> str:
+        where = self.url(service.name) + (service.ready or "")
+        if service.backing and (url := redis_server.url_of_running_server()):
+            return f"no Redis answers at {redis_server.URL_VARIABLE}={url}; start it or unset it"
+        return (
+            f"service {service.name} was not ready at {where} after {service.ready_timeout_s:g} s; "
+            f"{self._last_words(service)}"
+        )
+
+    def _last_words(self, service: Service) -> str:
+        log = self._logs / f"{service.name}.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        tail = " | ".join(lines[-LAST_LOG_LINES:]) or "it wrote nothing"
+        return f"its log {log} ends: {tail}"
+
+
+def _addresses(system: System) -> dict[str, str]:
+    taken: set[int] = set()
+    values = {}
+    for service in system.services:
+        port = free_port(taken, random.SystemRandom())
+        taken.add(port)
+        values[f"{service.name}.port"] = str(port)
+        values[f"{service.name}.url"] = f"http://127.0.0.1:{port}"
+        if service.backing == "redis":
+            running = redis_server.url_of_running_server()
+            values[f"{service.name}.url"] = running or f"redis://127.0.0.1:{port}/0"
+    return values
+
+
+@asynccontextmanager
+async def bring_up(system: System, logs: Path) -> AsyncIterator[RunningSystem]:
+    """Start all services of *system*; when the block ends, however it ends, none is left.
+
+    Args:
+        system: as its file says.
+        logs: an existing folder, for one log file a service.
+
+    Raises:
+        NoValidData: a service would not start or become ready.
+    """
+    async with Keeper() as keeper, httpx.AsyncClient(trust_env=False) as http:
+        running = RunningSystem(system, keeper, http, logs)
+        await running.start_all()
+        yield running
+        await running.stop_all()
