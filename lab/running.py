@@ -18,7 +18,7 @@ from lab.keeper import Keeper, KeeperError, OwnedProcess
 from lab.ports import free_port
 from lab.readiness import Probe, http_probe, redis_probe, tcp_probe
 from lab.system import Service, System
-from lab.templates import expand
+from lab.templates import fill
 
 STOP_GRACE_S = 5.0
 PROBE_EVERY_S = 0.02
@@ -45,7 +45,7 @@ class RunningSystem:
 
     def expand(self, template: str) -> str:
         """Fill in `{name.url}` and `{name.port}` of this system's services."""
-        return expand(template, self._values)
+        return fill(template, self._values)
 
     async def start_all(self) -> None:
         """Start every service that has no process, each once those that it needs are ready.
@@ -94,9 +94,12 @@ class RunningSystem:
             await self.stop(service.name)
 
     async def _stop_each(self, names: Iterable[str]) -> None:
-        async with asyncio.TaskGroup() as group:
-            for name in names:
-                group.create_task(self.stop(name))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for name in names:
+                    group.create_task(self.stop(name))
+        except* KeeperError as failures:
+            raise NoValidData(str(failures.exceptions[0])) from failures
 
     async def _start_process(self, service: Service) -> OwnedProcess | None:
         argv = self._command(service)
@@ -121,7 +124,7 @@ class RunningSystem:
         port = self._values[f"{service.name}.port"]
         if service.run:
             values = self._values | {"port": port}
-            return [expand(word, values) for word in shlex.split(service.run)]
+            return [fill(word, values) for word in shlex.split(service.run)]
         if redis_server.url_of_running_server():
             return None
         return redis_server.command_line(int(port))

@@ -10,12 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from lab.errors import NoValidData
+
 GOODBYE_S = 5.0
 LONGEST_LINE_BYTES = 2**20
 KEEPER_IS_GONE = "the process that owns the services has ended; start the run again"
 
 
-class KeeperError(Exception):
+class KeeperError(NoValidData):
     """A process could not be started, or the keeper itself is gone."""
 
 

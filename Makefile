@@ -1,0 +1,40 @@
+# Everything needs Python 3.11+ and a package index; the virtual environment is made on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup run test lint bench clean
+
+help: ## say what there is to make
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+
+setup: $(VENV)/.runtime ## make the virtual environment
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+run: $(VENV)/.runtime ## repeat Table 18.4 and print it
+	$(BIN)/python -m lab run experiments/table184.yaml
+
+test: $(VENV)/.dev ## run all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev ## style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+
+bench: $(VENV)/.dev ## speed against peers, side by side
+	$(BIN)/python benchmarks/run_all.py
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

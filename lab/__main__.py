@@ -1,0 +1,12 @@
+"""`python -m lab`."""
+
+import os
+import signal
+import sys
+
+if __name__ == "__main__":
+    # Until there is something to undo, an interrupt needs no traceback and no clean-up.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    from lab.cli import main
+
+    sys.exit(main())

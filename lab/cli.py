@@ -1,0 +1,88 @@
+"""The command line: `python -m lab run | validate`. Imports nothing heavy for `--help`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.errors import LabError
+
+EXIT_CODES = """\
+exit codes:
+  0    fine
+  1    an expectation failed, or a figure lies outside its published band
+  2    the command or a file is wrong; nothing was started
+  3    no valid data: the system would not start, or was not well when it had to be
+  130  interrupted
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = _parser().parse_args(argv)
+    try:
+        return int(options.command(options))
+    except LabError as failure:
+        print(f"lab: {failure}", file=sys.stderr)  # noqa: T201 - a command prints
+        return failure.exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m lab",
+        description="What does a resilience policy buy, and what does it cost?",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_run(commands.add_parser("run", help="run an experiment and print its table"))
+    _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="EXPERIMENT", help="a YAML file")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="fault=NAME|client=NAME",
+        help="run only these cells; may be repeated",
+    )
+    parser.add_argument("--repeats", type=_at_least_one, metavar="N", help="measured runs a cell")
+    parser.add_argument("--seed", type=int, metavar="S", help="of the faults' dice")
+    parser.add_argument("--lang", choices=["en", "uk"], default="en", help="of the table")
+    parser.set_defaults(command=_run)
+
+
+def _add_validate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="experiments")
+    parser.set_defaults(command=_validate)
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from lab.run_command import RunOptions, run_command  # noqa: PLC0415 - heavy
+
+    return run_command(
+        RunOptions(
+            file=options.file,
+            out=options.out,
+            only=options.only,
+            repeats=options.repeats,
+            seed=options.seed,
+            language=options.lang,
+        )
+    )
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from lab.validate_command import validate_command  # noqa: PLC0415 - heavy
+
+    return validate_command(options.files)

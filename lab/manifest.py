@@ -1,0 +1,75 @@
+"""What a run was: the experiment as it was resolved, the seed, versions, host and commit."""
+
+import dataclasses
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from lab.experiment import Experiment
+
+FORMAT_VERSION = 1  # 1: the first
+PACKAGES = ("aiohttp", "fastapi", "httpx", "pybreaker", "redis", "stamina", "uvicorn", "uvloop")
+
+
+def first_manifest(experiment: Experiment, *, seed: int, started: datetime) -> dict[str, Any]:
+    """Return the manifest of a run that begins now; the rest is added when it ends."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "status": "running",
+        "started_utc": started.astimezone(UTC).isoformat(timespec="milliseconds"),
+        "seed": seed,
+        "experiment": plain(experiment),
+        "versions": {"python": platform.python_version()} | _package_versions(),
+        "host": {
+            "system": platform.platform(),
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+        },
+        "git_commit": _git_commit(experiment.path.parent),
+        "command": sys.argv[1:],
+    }
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - JSON is what it is
+    """Turn nested dataclasses, mappings, tuples and paths into JSON-ready values."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _package_versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in PACKAGES if _is_installed(name)}
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _git_commit(folder: Path) -> str | None:
+    """Return the commit of the checkout that *folder* is in, with `+` if it has changes."""
+    try:
+        commit = _git(folder, "rev-parse", "HEAD")
+        return commit + ("+" if _git(folder, "status", "--porcelain") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603 - fixed words
+    return done.stdout.strip()

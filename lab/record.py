@@ -1,0 +1,168 @@
+"""The result folder: one row a run and a request, on disk as soon as the run has ended.
+
+    manifest.json     what was run, with what, on what; rewritten when the run ends
+    runs.csv          one row a run, appended and synced
+    requests.csv.gz   one row a request; each run is a gzip member of its own, appended and synced
+    events.jsonl      what the lab did and when
+    logs/             one file a service
+
+Files are UTF-8 with LF and decimal points; empty means not available; units are in the names.
+"""
+
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lab.errors import UsageError
+from loadgen import Sample, Samples, Summary
+
+REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *Sample._fields)
+SECONDS_DIGITS = 6
+FIGURE_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One measured load of a cell.
+
+    `note` is empty for a run that counts; otherwise it says why it does not.
+    """
+
+    started: datetime
+    fault: str
+    client: str
+    repeat: int  # from 1
+    tasks: int
+    summary: Summary
+    attempts: int | None
+    note: str = ""
+
+    def values(self) -> dict[str, object]:
+        """Return the row of `runs.csv`, by column, in the file's order."""
+        summary = self.summary
+        per_request = None if self.attempts is None else self.attempts / summary.requests
+        return {
+            "started_utc": self.started.isoformat(timespec="milliseconds"),
+            "fault": self.fault,
+            "client": self.client,
+            "repeat": self.repeat,
+            "requests": summary.requests,
+            "tasks": self.tasks,
+            **summary.counts,
+            "mean_ms": _rounded(summary.mean_ms),
+            "p50_ms": _rounded(summary.p50_ms),
+            "p95_ms": _rounded(summary.p95_ms),
+            "p99_ms": _rounded(summary.p99_ms),
+            "max_ms": _rounded(summary.max_ms),
+            "requests_per_s": _rounded(summary.requests_per_s),
+            "duration_s": _rounded(summary.duration_s),
+            "attempts": self.attempts,
+            "attempts_per_request": _rounded(per_request),
+            "note": self.note,
+        }
+
+
+class ResultFolder:
+    """Writes one run of an experiment; nothing that stands is ever overwritten."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.logs = path / "logs"
+        self._has_header = False
+
+    @classmethod
+    def create(cls, out: Path, experiment: str, now: datetime) -> "ResultFolder":
+        """Make `out/<experiment>/<UTC stamp>/` and let `latest` beside it point there.
+
+        Raises:
+            UsageError: the folder cannot be written.
+        """
+        stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+        try:
+            path = _make_new(out / experiment, stamp)
+            (path / "logs").mkdir()
+            _point(out / experiment / "latest", path.name)
+        except OSError as failure:
+            raise UsageError(
+                f"cannot write results to {out}: {failure.strerror}; choose another with --out"
+            ) from failure
+        return cls(path)
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Write or replace the manifest, whole."""
+        temporary = self.path / "manifest.json.new"
+        temporary.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        temporary.replace(self.path / "manifest.json")
+
+    def add_event(self, event: str, **fields: object) -> None:
+        """Append one line to the journal."""
+        entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event}
+        _append(self.path / "events.jsonl", json.dumps(entry | fields, ensure_ascii=False) + "\n")
+
+    def add_run(self, row: RunRow, samples: Samples) -> None:
+        """Append a finished run: its requests first, so that a row always has its requests."""
+        requests = gzip.compress(_csv(_request_rows(row, samples, header=not self._has_header)))
+        _append_synced(self.path / "requests.csv.gz", requests)
+        values = row.values()
+        header = [] if self._has_header else [list(values)]
+        _append_synced(self.path / "runs.csv", _csv([*header, list(values.values())]))
+        self._has_header = True
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether at least one run has been recorded."""
+        return self._has_header
+
+
+def _request_rows(row: RunRow, samples: Samples, *, header: bool) -> Iterable[Sequence[object]]:
+    if header:
+        yield REQUEST_COLUMNS
+    for number, sample in enumerate(samples, start=1):
+        times = [_rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
+        yield (row.fault, row.client, row.repeat, number, *times, *sample[3:])
+
+
+def _rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _append_synced(path: Path, content: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _make_new(parent: Path, stamp: str) -> Path:
+    parent.mkdir(parents=True, exist_ok=True)
+    for ending in ("", *(f"-{number}" for number in range(2, 1000))):
+        with suppress(FileExistsError):
+            path = parent / (stamp + ending)
+            path.mkdir()
+            return path
+    raise FileExistsError(17, f"{parent / stamp} and 998 others exist")
+
+
+def _point(link: Path, target: str) -> None:
+    temporary = link.with_name(f".latest-{target}")
+    temporary.symlink_to(target)
+    temporary.replace(link)

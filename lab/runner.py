@@ -1,0 +1,159 @@
+"""Runs the cells of a plan: known state, steady state, fault, warm-up, runs, clean-up."""
+
+import random
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+import httpx
+
+from lab.errors import NoValidData
+from lab.experiment import ChaosFault, Experiment
+from lab.faults import StillOn, applied
+from lab.load_worker import LoadWorker
+from lab.loads import load_for, steady_state_load
+from lab.plan import Cell
+from lab.progress import Progress
+from lab.record import ResultFolder, RunRow
+from lab.running import RunningSystem
+from loadgen import Load, Samples, summarise
+
+COUNTER_TIMEOUT_S = 2.0
+
+
+class Runner:
+    """Runs cell after cell; each starts from the same state, whatever ran before it."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        *,
+        system: RunningSystem,
+        worker: LoadWorker,
+        folder: ResultFolder,
+        progress: Progress,
+        seed: int,
+    ) -> None:
+        self.loads_s = 0.0  # what all loads took so far, warm-up and steady state included
+        self._experiment = experiment
+        self._system = system
+        self._worker = worker
+        self._folder = folder
+        self._progress = progress
+        self._seed = seed
+        self._is_fresh = True
+
+    async def run(self, cells: Sequence[Cell]) -> None:
+        """Run all cells in order; each finished run is on disk when the next begins.
+
+        Raises:
+            NoValidData: a service failed, or the system was not well where it had to be.
+        """
+        for cell in cells:
+            self._progress.begin_cell(cell)
+            await self._run_cell(cell)
+
+    async def _run_cell(self, cell: Cell) -> None:
+        load = load_for(self._experiment, cell, self._system)
+        await self._reach_known_state(cell)
+        await self._check_steady_state(cell, load)
+        # Of the cell's name, so that a cell's dice do not depend on which cells ran before it.
+        chance = random.Random(f"{self._seed}/{cell.condition.name}/{cell.client.name}")
+        async with AsyncExitStack() as faults:
+            still_on = []
+            for fault in cell.condition.faults:
+                self._note("fault.applied", cell, fault=str(fault))
+                still_on.append(
+                    await faults.enter_async_context(applied(fault, self._system, chance))
+                )
+            for number in range(1, cell.warmup + 1):
+                self._progress.step(f"warm-up {number}/{cell.warmup}", load.requests)
+                await self._send(load)
+                self._progress.end_warmup()
+            for repeat in range(1, cell.repeats + 1):
+                self._progress.step(f"run {repeat}/{cell.repeats}", load.requests)
+                await self._measure(cell, load, repeat, still_on)
+        self._note("faults.reverted", cell)
+        await self._check_clean(cell)
+
+    async def _reach_known_state(self, cell: Cell) -> None:
+        if self._is_fresh and not cell.client.env:
+            self._is_fresh = False
+            return
+        self._is_fresh = False
+        self._progress.step("fresh start of the services")
+        await self._system.restart_all(cell.client.env)
+
+    async def _check_steady_state(self, cell: Cell, load: Load) -> None:
+        self._progress.step("steady state", steady_state_load(load).requests)
+        samples = await self._send(steady_state_load(load))
+        failures = [error for error in samples.error if error]
+        if failures:
+            raise NoValidData(
+                f"steady state does not hold before {_title(cell)}: {len(failures)} of "
+                f"{len(samples)} requests to the healthy system failed, the first with "
+                f"{failures[0]!r}; see {self._folder.logs}"
+            )
+        self._note("steady_state.held", cell)
+
+    async def _measure(
+        self, cell: Cell, load: Load, repeat: int, still_on: Sequence[StillOn]
+    ) -> None:
+        started = datetime.now(UTC)
+        attempts_before = await self._attempts()
+        samples = await self._send(load)
+        attempts_after = await self._attempts()
+        counted = attempts_before is not None and attempts_after is not None
+        row = RunRow(
+            started=started,
+            fault=cell.condition.name,
+            client=cell.client.name,
+            repeat=repeat,
+            tasks=cell.tasks,
+            summary=summarise(samples, load.outcome.classes),
+            attempts=attempts_after - attempts_before if counted else None,  # type: ignore[operator]
+            note=await self._why_invalid(still_on),
+        )
+        self._folder.add_run(row, samples)
+        self._progress.end_run(row)
+
+    async def _why_invalid(self, still_on: Sequence[StillOn]) -> str:
+        if dead := self._system.dead_services():
+            return f"service {dead[0]} ended by itself"
+        for is_on in still_on:
+            if not await is_on():
+                return "the fault ended before the run did"
+        return ""
+
+    async def _send(self, load: Load) -> Samples:
+        samples = await self._worker.send(load, on_finished=self._progress.finished)
+        self.loads_s += max(samples.finished_s)
+        return samples
+
+    async def _attempts(self) -> int | None:
+        """Read how many calls the system has sent so far to its sick service, if it counts them."""
+        for service in self._system.system.services:
+            if (counter := service.attempts) is not None:
+                url = self._system.url(service.name) + counter.path
+                try:
+                    reply = await self._system.http.get(url, timeout=COUNTER_TIMEOUT_S)
+                    return int(reply.json()[counter.json_field])
+                except (httpx.HTTPError, ValueError, KeyError, TypeError):
+                    return None
+        return None
+
+    async def _check_clean(self, cell: Cell) -> None:
+        """Make sure that no fault is left on once the cell's own have been reverted."""
+        for name in {f.service for f in cell.condition.faults if isinstance(f, ChaosFault)}:
+            service = self._system.system.service(name)
+            url = self._system.url(name) + (service.chaos or "")
+            reply = await self._system.http.get(url)
+            if not reply.is_success or reply.json()["on"]:
+                raise NoValidData(f"the fault of {_title(cell)} is still on at {url}: {reply.text}")
+
+    def _note(self, event: str, cell: Cell, **fields: object) -> None:
+        self._folder.add_event(event, cell=_title(cell), **fields)
+
+
+def _title(cell: Cell) -> str:
+    return f"{cell.condition.name!r}, {cell.client.name}"
