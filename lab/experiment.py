@@ -42,7 +42,7 @@ class OutcomeRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """What varies on the calling side: query and headers of a request, a service's environment."""
+    """What varies on the calling side: each request's query and headers, services' environment."""
 
     name: str
     query: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -95,7 +95,31 @@ class Override:
     warmup: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFigure:
+    """A figure as its source printed it, and the band in which ours is taken to agree with it."""
+
+    fault: str
+    client: str
+    figure: str  # an outcome class (a count), `error`, `mean_ms`, `requests_per_s`, ...
+    published: float
+    low: float  # the band's ends belong to it
+    high: float
+    basis: str  # how the band was chosen
+
+
 Comparison = Literal["==", "<=", ">=", "<", ">"]
+
+
+SPEED_FIGURES = (  # columns of a run beside its outcome classes that may be bounded
+    "mean_ms",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "max_ms",
+    "requests_per_s",
+    "attempts_per_request",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +127,7 @@ class Expectation:
     """A bound on a figure's median in every cell that matches.
 
     `figure` is an outcome class or `error` (as a share of requests, 0..1, if `is_share`, else a
-    count), or one of `mean_ms`, `p95_ms`, `requests_per_s`, `attempts_per_request`.
+    count), or one of `SPEED_FIGURES`.
     """
 
     figure: str
@@ -128,7 +152,8 @@ class Experiment:
     warmup: int = 0  # loads before the first measured one, in each cell; >= 0
     repeats: int = 1  # measured loads, in each cell; >= 1
     overrides: tuple[Override, ...] = ()
-    reference: Path | None = None  # published figures with their bands
+    reference: Path | None = None  # the file of the published figures
+    published: tuple[PublishedFigure, ...] = ()
     expectations: tuple[Expectation, ...] = ()
 
     @property

@@ -1,0 +1,102 @@
+"""An experiment file as a whole."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from lab.experiment import Experiment, Load, OutcomeRule, Request
+from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
+from lab.files.errors import Problems, Wrong, show
+from lab.files.faults import FAULT_EXAMPLE, read_conditions
+from lab.files.fields import Fields, root
+from lab.files.load import REQUEST_EXAMPLE, read_clients, read_load, read_outcome
+from lab.files.reference import read_reference
+from lab.files.scalars import Parser, name
+from lab.files.services import read_system
+from lab.files.tree import Node
+from lab.system import System
+
+Value = TypeVar("Value")
+Default = TypeVar("Default")
+
+_EXAMPLES = {  # every key, with how it may look
+    "title": "What a retry buys",
+    "system": "../systems/rates.yaml",
+    "load": f"{{request: {REQUEST_EXAMPLE!r}, requests: 200, tasks: 4}}",
+    "outcome": "{json: source, classes: [fresh, stale]}",
+    "clients": "{raw: {}}",
+    "warmup": "1",
+    "repeats": "5",
+    "faults": f"{{none: [], sick: {FAULT_EXAMPLE}}}",
+    "override": "[{client: raw, requests: 8}]",
+    "reference": "published.csv",
+    "expect": "[{fault: none, error: 0 %}]",
+}
+_NO_SYSTEM = System(path=Path(), services=())  # these stand in until the problems are raised
+_NO_LOAD = Load(request=Request(method="GET", url=""), requests=1, tasks=1)
+_NO_OUTCOME = OutcomeRule(json_field="", classes=())
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Return the experiment that the file at *path* describes, with its system and its reference.
+
+    Raises:
+        FileError: this file, the system's or the reference's cannot be read, or something in it
+            is wrong; a line each. All problems are of one file: the first that has some.
+    """
+    problems = Problems(path)
+    keys = _Keys(root(path, problems, keys=tuple(_EXAMPLES)))
+    system = keys.require("system", lambda node: read_system(_beside(path, node)), _NO_SYSTEM)
+    if system is _NO_SYSTEM:  # every name would be unknown
+        problems.check()
+    bare = _without_bounds(keys, path, system, problems)
+    problems.check()  # what follows picks cells by names that must be right
+    names = Names(
+        faults=tuple(each.name for each in bare.conditions),
+        clients=tuple(each.name for each in bare.clients),
+        classes=bare.outcome.classes,
+    )
+    reference = keys.read("reference", lambda node: _beside(path, node), None)
+    experiment = replace(
+        bare,
+        overrides=keys.read("override", lambda node: read_overrides(node, names, problems), ()),
+        expectations=keys.read("expect", lambda node: read_expectations(node, names, problems), ()),
+        reference=reference,
+    )
+    problems.check()
+    return replace(experiment, published=read_reference(reference, names) if reference else ())
+
+
+def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:
+    return Experiment(
+        path=path,
+        title=keys.require("title", name, ""),
+        system=system,
+        load=keys.require("load", lambda node: read_load(node, system, problems), _NO_LOAD),
+        outcome=keys.require("outcome", lambda node: read_outcome(node, problems), _NO_OUTCOME),
+        clients=keys.require("clients", lambda node: read_clients(node, system, problems), ()),
+        conditions=keys.require("faults", lambda node: read_conditions(node, system, problems), ()),
+        warmup=keys.read("warmup", warmup, 0),
+        repeats=keys.read("repeats", repeats, 1),
+    )
+
+
+def _beside(path: Path, node: Node) -> Path:
+    """Return the file that *node* names, relative to the folder of *path*."""
+    named = path.parent / name(node)
+    if not named.is_file():
+        raise Wrong(f"names {show(name(node))}, which is no file", advice=f"looked for {named}")
+    return named
+
+
+class _Keys:
+    """The file's keys, each with its example from the table above."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+
+    def require(self, key: str, parse: Parser[Value], stand_in: Value) -> Value:
+        return self._fields.require(key, parse, example=_EXAMPLES[key], stand_in=stand_in)
+
+    def read(self, key: str, parse: Parser[Value], default: Default) -> Value | Default:
+        return self._fields.read(key, parse, example=_EXAMPLES[key], default=default)

@@ -1,0 +1,164 @@
+"""A system file: which services there are, how each is started, and in which order."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Literal
+
+from lab.files.errors import Problems, Wrong, show
+from lab.files.fields import Fields, entries, items, mapping, root, texts
+from lab.files.placeholders import OWN, addresses, template
+from lab.files.scalars import Parser, choice, http_path, name, seconds
+from lab.files.tree import ListNode, MappingNode, Node
+from lab.system import NO_ENVIRONMENT, Counter, Service, System
+
+RUN_EXAMPLE = '"{python} -m rates_api --port {port}"'
+_RUN_KEYS = ("run", "ready", "ready_timeout", "chaos", "attempts", "needs", "env")
+_SERVICE_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+_VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def read_system(path: Path) -> System:
+    """Return the system that the file at *path* describes.
+
+    Raises:
+        FileError: the file cannot be read, or something in it is wrong; a line each.
+    """
+    problems = Problems(path)
+    fields = root(path, problems, keys=("services",))
+    services: dict[str, Service] = fields.require(
+        "services",
+        lambda node: _services(node, problems),
+        example="{rates: {run: " + RUN_EXAMPLE + "}}",
+        stand_in={},
+    )
+    problems.check()
+    order = _order(services, mapping(fields.node.values["services"]), problems)
+    problems.check()
+    return System(path=path, services=tuple(services[each] for each in order))
+
+
+def _services(node: Node, problems: Problems) -> dict[str, Service]:
+    names = tuple(mapping(node).values)
+    if not names:
+        raise Wrong("must name at least one service, got {}")
+    if not check_names(mapping(node), problems, _SERVICE_NAME, kind="service"):
+        return {}
+    return entries(
+        node,
+        problems,
+        lambda key, value: _service(key, value, names, problems),
+        example="{run: " + RUN_EXAMPLE + "}",
+    )
+
+
+def _service(own_name: str, node: Node, names: tuple[str, ...], problems: Problems) -> Service:
+    fields = Fields(node, problems, keys=(*_RUN_KEYS, "backing"))
+    if "backing" in fields or "run" not in fields:
+        return Service(name=own_name, backing=_backing(fields))
+    needs = fields.read(
+        "needs",
+        lambda node: items(
+            node, problems, choice(names, kind="service"), name="needs", example="needs: [redis]"
+        ),
+        example="[redis]",
+        default=(),
+    )
+    own_template = template((*OWN, *addresses(_reachable(fields, needs, names))), services=names)
+    return Service(
+        name=own_name,
+        run=fields.read("run", _command(own_template), example=RUN_EXAMPLE, default=None),
+        ready=fields.read("ready", http_path, example="/health", default=None),
+        ready_timeout_s=fields.read("ready_timeout", seconds, example="30 s", default=30.0),
+        chaos=fields.read("chaos", http_path, example="/chaos", default=None),
+        attempts=fields.read(
+            "attempts", lambda node: _counter(node, problems), example=_COUNTER, default=None
+        ),
+        needs=needs,
+        env=fields.read(
+            "env",
+            lambda node: environment(node, problems, own_template),
+            example="{LOG_LEVEL: info}",
+            default=NO_ENVIRONMENT,
+        ),
+    )
+
+
+def _reachable(fields: Fields, needs: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *needs*, or all services if some need is misspelt: one mistake, one line."""
+    listed = fields.node.values.get("needs")
+    all_known = listed is None or (isinstance(listed, ListNode) and len(listed.items) == len(needs))
+    return needs if all_known else names
+
+
+def _backing(fields: Fields) -> Literal["redis"]:
+    if "backing" not in fields:
+        advice = f"write e.g. run: {RUN_EXAMPLE}, or backing: redis"
+        raise Wrong('has neither "run" nor "backing"', advice=advice)
+    for key in _RUN_KEYS:
+        if key in fields:
+            raise Wrong(
+                f'has {show(key)} beside "backing"',
+                advice="keep backing alone, the lab knows how to start it",
+                place=fields.node.key_places[key],
+            )
+    known = choice(("redis",), kind="backing server")
+    fields.require("backing", known, example="redis", stand_in="redis")
+    return "redis"
+
+
+def _command(own_template: Parser[str]) -> Parser[str]:
+    def parse(node: Node) -> str:
+        value = own_template(node)
+        try:
+            words = shlex.split(value)
+        except ValueError as error:
+            raise Wrong(f"is no command line, got {show(value)} ({error})") from None
+        if not words:
+            raise Wrong(f"must be a command line, got {show(value)}")
+        return value
+
+    return parse
+
+
+_COUNTER = "{path: /stats, json: attempts}"
+
+
+def _counter(node: Node, problems: Problems) -> Counter:
+    fields = Fields(node, problems, keys=("path", "json"))
+    return Counter(
+        path=fields.require("path", http_path, example="/stats", stand_in="/"),
+        json_field=fields.require("json", name, example="attempts", stand_in="attempts"),
+    )
+
+
+def environment(node: Node, problems: Problems, value: Parser[str]) -> Mapping[str, str]:
+    """Return the variables of an `env` mapping, each value read by *value*."""
+    check_names(mapping(node), problems, _VARIABLE_NAME, kind="variable")
+    return texts(node, problems, value, example="info")
+
+
+def check_names(
+    node: MappingNode, problems: Problems, pattern: re.Pattern[str], *, kind: str
+) -> bool:
+    """Note each key of *node* that does not fit *pattern*; tell whether all do."""
+    wrong = [key for key in node.key_places if not pattern.fullmatch(key)]
+    for key in wrong:
+        better = re.sub(r"\W+", "_", key, flags=re.ASCII).lstrip("0123456789") or "name"
+        message = f"the {kind} name {show(key)} must be letters, digits and _"
+        problems.add(node.key_places[key], f"{message}; write e.g. {better}")
+    return not wrong
+
+
+def _order(services: dict[str, Service], node: MappingNode, problems: Problems) -> tuple[str, ...]:
+    """Return the services' names, each after those that it needs."""
+    sorter = TopologicalSorter({each.name: each.needs for each in services.values()})
+    try:
+        return tuple(sorter.static_order())
+    except CycleError as error:
+        chain = " needs ".join(reversed(error.args[1]))
+        place = node.key_places[error.args[1][0]]
+        problems.add(place, f"needs go round in a circle: {show(chain)}; remove one of them")
+        return ()

@@ -1,0 +1,62 @@
+"""Durations and shares as people write them; a duration without a unit is refused."""
+
+import re
+from decimal import Decimal
+
+from lab.files.errors import Wrong, show
+
+MAX_DURATION_S = 24 * 3600.0
+_SECONDS = {
+    "ms": Decimal("0.001"),
+    "s": Decimal(1),
+    "min": Decimal(60),
+    "h": Decimal(3600),
+}
+_NUMBER = r"[-+]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})"
+_MEASURE = re.compile(rf"({_NUMBER})\s*([A-Za-zµ%]*)")
+
+
+def duration_s(text: str) -> Decimal:
+    """Return a duration such as `500ms`, `1.5 s`, `2 min` or `1 h` in seconds, exactly.
+
+    Raises:
+        Wrong: no number, no unit or another one, negative, or over 24 h.
+    """
+    number, unit = _split(text, kind="a duration such as 500ms")
+    if not unit:
+        raise Wrong(
+            f"must say its unit, got {show(text)}",
+            advice=f"write {number}ms or {number}s",
+        )
+    if unit not in _SECONDS:
+        raise Wrong(
+            f"has the unknown unit {show(unit)} in {show(text)}",
+            advice="write one of ms, s, min, h",
+        )
+    seconds = number * _SECONDS[unit]
+    if not 0 <= seconds <= MAX_DURATION_S:
+        raise Wrong(f"must be a duration from 0 to 24 h, got {show(text)}")
+    return seconds
+
+
+def share(text: str) -> float:
+    """Return a share such as `0.3` or `30 %`, in [0, 1].
+
+    Raises:
+        Wrong: no number, another unit, or out of range.
+    """
+    number, unit = _split(text, kind="a share such as 0.3 or 30 %")
+    if unit not in {"", "%"}:
+        raise Wrong(f"must be a share such as 0.3 or 30 %, got {show(text)}")
+    value = number / 100 if unit else number
+    if not 0 <= value <= 1:
+        advice = f"write {number} %" if not unit and 1 < number <= 100 else ""  # noqa: PLR2004
+        raise Wrong(f"must be a share from 0 to 1 or 0 % to 100 %, got {show(text)}", advice=advice)
+    return float(value)
+
+
+def _split(text: str, *, kind: str) -> tuple[Decimal, str]:
+    match = _MEASURE.fullmatch(text.strip())
+    if match is None:
+        raise Wrong(f"must be {kind}, got {show(text)}")
+    return Decimal(match[1]), match[2]
