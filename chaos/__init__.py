@@ -1,1 +1,28 @@
-"""chaos."""
+"""What a service adds to be made sick on purpose: ASGI middleware and /chaos.
+
+One line for any Starlette or FastAPI application:
+
+    app.add_middleware(ChaosMiddleware, enabled=True)
+
+    document    what one can ask for, validated; from a query or from JSON
+    verdict     document, dice, arrival number -> what happens to this request (pure)
+    injector    what is on now, and until when
+    delay       wait, but notice a caller that hangs up
+    control     the /chaos routes
+    middleware  puts the verdicts into effect
+    outcomes    what became of each request, counted
+"""
+
+from chaos.document import ChaosDocument
+from chaos.middleware import ChaosMiddleware
+from chaos.outcomes import Outcomes, OutcomesMiddleware
+from chaos.verdict import Verdict, judge
+
+__all__ = [
+    "ChaosDocument",
+    "ChaosMiddleware",
+    "Outcomes",
+    "OutcomesMiddleware",
+    "Verdict",
+    "judge",
+]

@@ -1,0 +1,131 @@
+"""What a fault can be asked to do, and how the request for it is read."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Never, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+_Milliseconds = Annotated[float, Field(ge=0, le=600_000)]
+LeaseSeconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class InvalidDocumentError(ValueError):
+    """The request for a fault is wrong; `fields` says what is wrong with which field."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {why}" for name, why in fields.items()))
+        self.fields = dict(fields)
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=True,
+        allow_inf_nan=False,
+    )
+
+
+class ChaosDocument(_Document):
+    """A fault. On the wire the names are in camel case; every field may be left out."""
+
+    failure: float = Field(default=0, ge=0, le=1)  # share of replies that fail
+    status: int = Field(default=500, ge=400, le=599)  # of a failed reply
+    delay_ms: _Milliseconds = 0  # before each reply, failed ones included
+    jitter_ms: _Milliseconds = 0  # the delay varies uniformly by plus or minus this, never below 0
+    fail_first: int = Field(default=0, ge=0, le=1_000_000_000)  # the first n replies fail
+    retry_after_s: int | None = Field(default=None, ge=0, le=86_400)  # header of a failed reply
+    seed: int | None = Field(default=None, ge=0, lt=2**63)  # of the dice; None: picked for you
+    ttl_s: LeaseSeconds | None = None  # the fault ends by itself after this; None: it stays
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether any request can be touched at all."""
+        return bool(self.failure or self.delay_ms or self.jitter_ms or self.fail_first)
+
+
+class Renewal(_Document):
+    """A longer lease for the fault that is on."""
+
+    ttl_s: LeaseSeconds  # from now
+
+
+def read_document(query: bytes, body: bytes) -> ChaosDocument:
+    """Return the fault asked for by *query* or by the JSON *body*.
+
+    Raises:
+        InvalidDocumentError: an unknown field, a wrong type, a value out of range, a field
+            given twice, malformed JSON, or both a query and a body.
+    """
+    return _validated(ChaosDocument, _members(query, body))
+
+
+def read_renewal(query: bytes, body: bytes) -> Renewal:
+    """Return the lease asked for; `InvalidDocumentError` as for `read_document`."""
+    return _validated(Renewal, _members(query, body))
+
+
+_Kind = TypeVar("_Kind", ChaosDocument, Renewal)
+
+
+def _validated(kind: type[_Kind], members: Mapping[str, object]) -> _Kind:
+    try:
+        return kind.model_validate(members, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise InvalidDocumentError(
+            {".".join(map(str, each["loc"])): each["msg"] for each in error.errors()}
+        ) from error
+
+
+def _members(query: bytes, body: bytes) -> Mapping[str, object]:
+    if query and body:
+        raise InvalidDocumentError({"body": "give the fields in the query or here, not in both"})
+    return _from_json(body) if body else _from_query(query)
+
+
+def _from_query(query: bytes) -> dict[str, object]:
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return _without_duplicates([(name, _value(text)) for name, text in pairs])
+
+
+def _value(text: str) -> object:
+    """Read *text* as JSON would, so that both forms obey the same types; other text stays text."""
+    try:
+        return _loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _from_json(body: bytes) -> Mapping[str, object]:
+    try:
+        members = _loads(body)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InvalidDocumentError):
+            raise
+        raise InvalidDocumentError({"body": f"not JSON: {error}"}) from error
+    if not isinstance(members, dict):
+        raise InvalidDocumentError({"body": "must be a JSON object"})
+    return members
+
+
+def _loads(text: str | bytes) -> object:
+    return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> Never:
+    raise ValueError(f"{constant} is no number in JSON")
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members: dict[str, object] = {}
+    for name, value in pairs:
+        if name in members:
+            raise InvalidDocumentError({name: "given more than once"})
+        members[name] = value
+    return members

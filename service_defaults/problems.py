@@ -1,0 +1,91 @@
+"""Every error as `application/problem+json` (RFC 9457)."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import cast
+
+import orjson
+from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemError(Exception):
+    """Raised by a handler to answer with a problem.
+
+    Args:
+        status: The HTTP status, 400..599.
+        detail: For a person: what happened, the value, the next step.
+        fields: For a 422, what is wrong with which field.
+    """
+
+    def __init__(
+        self, status: int, detail: str, *, fields: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.fields = fields
+
+
+def problem(
+    status: int,
+    detail: str | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return an RFC 9457 response; *fields* become `errors: [{field, message}]`."""
+    body: dict[str, object] = {"type": "about:blank", "title": title(status), "status": status}
+    if detail:
+        body["detail"] = detail
+    if fields:
+        body["errors"] = [{"field": name, "message": text} for name, text in fields.items()]
+    return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
+
+
+def title(status: int) -> str:
+    """Return the reason phrase of *status*, or `Error` for a number that has none."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def install_problems(app: Starlette) -> None:
+    """Make *app* (Starlette or FastAPI) answer every error with a problem."""
+    app.add_exception_handler(ProblemError, _on_problem)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(Exception, _on_crash)
+
+
+async def _on_problem(_: Request, error: Exception) -> Response:
+    raised = cast("ProblemError", error)
+    return problem(raised.status, raised.detail, fields=raised.fields)
+
+
+async def _on_http_exception(_: Request, error: Exception) -> Response:
+    raised = cast("HTTPException", error)
+    detail = None if raised.detail == title(raised.status_code) else raised.detail
+    return problem(raised.status_code, detail, headers=raised.headers)
+
+
+async def _on_invalid_request(_: Request, error: Exception) -> Response:
+    raised = cast("RequestValidationError", error)
+    fields = {_field(each["loc"]): str(each["msg"]) for each in raised.errors()}
+    return problem(422, f"invalid: {', '.join(fields)}", fields=fields)
+
+
+def _field(location: Sequence[str | int]) -> str:
+    # The first part says where FastAPI looked: query, path, header or body.
+    return ".".join(str(part) for part in location[1:]) or str(location[0])
+
+
+async def _on_crash(_: Request, __: Exception) -> Response:
+    # The server logs the traceback; the caller learns nothing about the inside.
+    return problem(500)
