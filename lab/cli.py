@@ -21,10 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = _parser().parse_args(argv)
     try:
-        return int(options.command(options))
+        exit_code: int = options.command(options)
     except LabError as failure:
-        print(f"lab: {failure}", file=sys.stderr)  # noqa: T201 - a command prints
+        print(failure, file=sys.stderr)
         return failure.exit_code
+    return exit_code
 
 
 def _parser() -> argparse.ArgumentParser:

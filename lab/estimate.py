@@ -53,5 +53,3 @@ def in_words(seconds: float) -> str:
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-

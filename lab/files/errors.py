@@ -1,7 +1,8 @@
 """What is wrong with a file, and where.
 
+UsageError
+└── FileError   for callers: every problem found in a file, a line each
 Exception
-├── FileError   for callers: every problem found in a file, a line each
 └── Wrong       inside this package: one value is wrong; its reader knows where it stands
 """
 
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from lab.errors import UsageError
 
 MAX_PROBLEMS = 20  # beyond these, a reader fixes the first ones and looks again
 _SHOWN_CHARACTERS = 60
@@ -43,7 +46,7 @@ class Problem:
         return _printable(f"{self.path}:{self.place.line}:{self.place.column}: {self.message}")
 
 
-class FileError(Exception):
+class FileError(UsageError):
     """A file cannot be used; its text has one line a problem, in the order of the file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
