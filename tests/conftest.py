@@ -8,6 +8,13 @@ import pytest
 from tests.virtual_clock import VirtualClockLoop
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let one run the long form of a test that is short by default."""
+    parser.addoption(
+        "--interruptions", type=int, default=6, help="how many runs of the lab to interrupt"
+    )
+
+
 def pytest_asyncio_loop_factories(
     config: pytest.Config,  # noqa: ARG001 - the hook's signature
     item: pytest.Item,
