@@ -1,13 +1,16 @@
 """Reads experiment and system files: YAML in, validated values or one-line errors out.
 
-errors          where and what is wrong, one line each
-source          bytes of a file -> text, within limits
-tree            text -> mappings, sequences and scalars that know their line and column
-scalars, units  one value -> text, number, duration, share
-fields          a mapping's keys, each read once, unknown ones refused
-services        systems: services, templates, order of start
-faults, cells, expectations, reference   parts of an experiment
-experiments     the whole experiment file
+Each module knows only those above it:
+
+    errors          where and what is wrong, one line each
+    source          bytes of a file -> text, within limits
+    tree, grammar   text -> mappings, lists and scalars that know their place, or why not
+    scalars, units  one value -> text, number, duration, share
+    fields          a mapping's keys, each read once, unknown ones refused
+    placeholders    what a template may leave open
+    services        a system file
+    load, faults, bounds, reference   the parts of an experiment
+    experiments     an experiment file as a whole
 """
 
 from lab.files.errors import FileError

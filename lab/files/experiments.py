@@ -84,9 +84,13 @@ def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problem
 def _beside(path: Path, node: Node) -> Path:
     """Return the file that *node* names, relative to the folder of *path*."""
     named = path.parent / name(node)
-    if not named.is_file():
-        raise Wrong(f"names {show(name(node))}, which is no file", advice=f"looked for {named}")
-    return named
+    try:
+        if named.is_file():
+            return named
+        reason = "which is no file"
+    except OSError as error:  # a name too long, a folder that may not be entered
+        reason = f"which cannot be read ({error.strerror})"
+    raise Wrong(f"names {show(name(node))}, {reason}", advice=f"looked for {show(str(named))}")
 
 
 class _Keys:

@@ -85,7 +85,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=40).map("".join).map(str.encode))
 )
@@ -93,7 +93,7 @@ def test_whatever_bytes_a_file_holds_only_a_file_error_comes_out(content: bytes)
     _refused(content)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     text=st.sampled_from([EXPERIMENT, SYSTEM]),
     cut=st.tuples(st.integers(0, 700), st.integers(0, 30)),

@@ -1,0 +1,61 @@
+"""What stands in the table: a row a cell, each figure beside what was published."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lab.experiment import ERROR_CLASS
+from lab.summary import CellSummary, Spread
+from lab.verdicts import Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that a report is made of; how it looks is decided elsewhere."""
+
+    title: str
+    classes: tuple[str, ...]  # outcome classes without `error`, in the order of the columns
+    summaries: tuple[CellSummary, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The columns after the fault and the client."""
+        speed = ("mean_ms", "p95_ms", "requests_per_s", "attempts_per_request")
+        return (*self.classes, ERROR_CLASS, *speed)
+
+    def rows(self) -> Iterator["Row"]:
+        """Yield a row a cell, in the order of the summaries."""
+        verdicts = {
+            (each.published.fault, each.published.client, each.published.figure): each
+            for each in self.verdicts
+        }
+        for summary in self.summaries:
+            yield Row(
+                summary=summary,
+                entries=tuple(
+                    Entry(
+                        figure=figure,
+                        spread=summary.figures.get(figure),
+                        verdict=verdicts.get((summary.fault, summary.client, figure)),
+                    )
+                    for figure in self.figures
+                ),
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One figure of one cell; no spread: not available, no verdict: nothing was published."""
+
+    figure: str
+    spread: Spread | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One cell of the experiment."""
+
+    summary: CellSummary
+    entries: Sequence[Entry]

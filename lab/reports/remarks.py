@@ -1,0 +1,93 @@
+"""The lines below the table: what is outside, what does not hold, what was left out."""
+
+from collections import Counter
+
+from lab.reports.content import Report
+from lab.reports.numbers import write, write_plain, write_share
+from lab.reports.wording import Words
+from lab.verdicts import Agreement, Outcome, Verdict
+
+
+def remarks(report: Report, words: Words) -> list[str]:
+    """Return the lines, headings first; those that list something begin with `- `."""
+    return [
+        *_on_runs(report, words),
+        *_on_published(report, words),
+        *_on_expectations(report, words),
+    ]
+
+
+def _cell(fault: str, client: str, words: Words) -> str:
+    return f"{words.name(fault)} / {words.name(client)}"
+
+
+def _on_runs(report: Report, words: Words) -> list[str]:
+    """Return how much stands behind the cells: first the usual, then each that differs."""
+    sizes = Counter((each.runs, each.requests) for each in report.summaries)
+    if not sizes:
+        return []
+    [(usual, _)] = sizes.most_common(1)
+    lines = [words.usual_runs.format(runs=usual[0], requests=usual[1])]
+    for summary in report.summaries:
+        cell = _cell(summary.fault, summary.client, words)
+        if (summary.runs, summary.requests) != usual:
+            line = words.other_runs_line
+            lines.append(
+                "- " + line.format(cell=cell, runs=summary.runs, requests=summary.requests)
+            )
+        if summary.marked:
+            lines.append("- " + words.marked_line.format(cell=cell, marked=summary.marked))
+    return lines
+
+
+def _on_published(report: Report, words: Words) -> list[str]:
+    if not report.verdicts:
+        return []
+    count = len(report.verdicts)
+    outside = [each for each in report.verdicts if each.agreement is not Agreement.INSIDE]
+    if not outside:
+        return [words.all_inside.format(count=count)]
+    return [
+        words.some_outside.format(outside=len(outside), count=count),
+        *(f"- {_outside(each, words)}" for each in outside),
+    ]
+
+
+def _outside(verdict: Verdict, words: Words) -> str:
+    band = verdict.published
+    line = words.no_figure_line if verdict.value is None else words.outside_line
+    return line.format(
+        cell=_cell(band.fault, band.client, words),
+        figure=words.heading(band.figure),
+        value="" if verdict.value is None else write(band.figure, verdict.value, words),
+        low=write_plain(band.low, words),
+        high=write_plain(band.high, words),
+        published=write_plain(band.published, words),
+        basis=band.basis,
+    )
+
+
+def _on_expectations(report: Report, words: Words) -> list[str]:
+    if not report.outcomes:
+        return []
+    count = len(report.outcomes)
+    failed = [each for each in report.outcomes if not each.holds]
+    if not failed:
+        return [words.all_hold.format(count=count)]
+    return [
+        words.some_fail.format(failed=len(failed), count=count),
+        *(f"- {_failed(each, words)}" for each in failed),
+    ]
+
+
+def _failed(outcome: Outcome, words: Words) -> str:
+    expected = outcome.expectation
+    write_bound = write_share if expected.is_share else write_plain
+    value = words.missing if outcome.value is None else write_bound(outcome.value, words)
+    return words.fail_line.format(
+        cell=_cell(outcome.fault, outcome.client, words),
+        figure=words.heading(expected.figure),
+        value=value,
+        comparison=expected.comparison,
+        bound=write_bound(expected.value, words),
+    )

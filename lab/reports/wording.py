@@ -1,0 +1,134 @@
+"""Every word of a report, in English and in the language of the textbook."""
+
+# ruff: noqa: RUF001 - Cyrillic letters are meant
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One language's words; templates take the named values of `str.format`."""
+
+    fault: str
+    client: str
+    figures: Mapping[str, str]  # figure -> its heading; a figure without one keeps its name
+    missing: str  # in place of a figure that is not available
+    inside: str  # the verdicts where a mark cannot be told by its colour or shape
+    outside: str
+    all_inside: str
+    some_outside: str
+    outside_line: str
+    no_figure_line: str
+    all_hold: str
+    some_fail: str
+    fail_line: str
+    usual_runs: str
+    other_runs_line: str
+    marked_line: str
+    how_to_read: str
+    decimal_mark: str = "."
+    names: Mapping[str, str] = field(  # conditions, clients and titles that have a translation
+        default_factory=lambda: MappingProxyType({})
+    )
+
+    def heading(self, figure: str) -> str:
+        """Return what stands above the column of *figure*."""
+        return self.figures.get(figure, figure)
+
+    def name(self, name: str) -> str:
+        """Return a condition's, a client's or an experiment's name, translated if it is known."""
+        return self.names.get(name, name)
+
+
+ENGLISH = Words(
+    fault="Fault",
+    client="Client",
+    figures=MappingProxyType(
+        {
+            "fresh": "Fresh",
+            "stale": "Stale",
+            "error": "Error",
+            "mean_ms": "Mean, ms",
+            "p50_ms": "p50, ms",
+            "p95_ms": "p95, ms",
+            "p99_ms": "p99, ms",
+            "max_ms": "Max, ms",
+            "requests_per_s": "Req/s",
+            "attempts_per_request": "Attempts/ request",
+        }
+    ),
+    missing="n/a",
+    inside="ok",
+    outside="OUT",
+    all_inside="All {count} published figures are inside their bands.",
+    some_outside="{outside} of {count} published figures are not inside their bands:",
+    outside_line="{cell}, {figure}: {value}, band {low} to {high}, published {published} ({basis})",
+    no_figure_line="{cell}, {figure}: not available, band {low} to {high}, published {published}",
+    all_hold="All {count} checks of expectations hold.",
+    some_fail="{failed} of {count} checks of expectations do not hold:",
+    fail_line="{cell}, {figure}: {value}, expected {comparison} {bound}",
+    usual_runs="Each cell: runs {runs}, requests a run {requests}.",
+    other_runs_line="{cell}: runs {runs}, requests a run {requests}",
+    marked_line="{cell}: marked runs left out (cut short or saturated): {marked}",
+    how_to_read=(
+        "Medians of the runs, with the lowest and the highest of them; in brackets the published "
+        "figure. Attempts: calls sent to the service under fault."
+    ),
+)
+
+UKRAINIAN = Words(
+    fault="Збої rates",
+    client="Клієнт",
+    figures=MappingProxyType(
+        {
+            "fresh": "Свіжі",
+            "stale": "З кешу",
+            "error": "Помилки",
+            "mean_ms": "Сер., мс",
+            "p50_ms": "p50, мс",
+            "p95_ms": "p95, мс",
+            "p99_ms": "p99, мс",
+            "max_ms": "Макс., мс",
+            "requests_per_s": "Зап./с",
+            "attempts_per_request": "Спроб/ запит",
+        }
+    ),
+    missing="н/д",
+    inside="так",
+    outside="ПОЗА",
+    all_inside="Усі надруковані значення ({count}) відтворено в межах допуску.",
+    some_outside="Поза допуском {outside} з {count} надрукованих значень:",
+    outside_line="{cell}, {figure}: {value}, допуск від {low} до {high}, надруковано {published}"
+    " ({basis})",
+    no_figure_line="{cell}, {figure}: значення немає, допуск від {low} до {high}, надруковано"
+    " {published}",
+    all_hold="Усі перевірки очікувань ({count}) пройдено.",
+    some_fail="Не пройдено {failed} з {count} перевірок очікувань:",
+    fail_line="{cell}, {figure}: {value}, очікувано {comparison} {bound}",
+    usual_runs="У кожному рядку: запусків {runs}, запитів у запуску {requests}.",
+    other_runs_line="{cell}: запусків {runs}, запитів у запуску {requests}",
+    marked_line="{cell}: не враховано позначених запусків (обірваних або з перевантаженим"
+    " генератором): {marked}",
+    how_to_read=(
+        "Медіани запусків, найменше й найбільше значення; у дужках надруковане значення. "
+        "Спроби: виклики до сервісу зі збоями."
+    ),
+    decimal_mark=",",
+    names=MappingProxyType(
+        {
+            "Table 18.4. Converter replies (200 requests, 4 tasks), median of 5 runs": (
+                "Таблиця 18.4. Відповіді конвертера (200 запитів, 4 задачі), медіана 5 запусків"
+            ),
+            "none": "немає",
+            "30 % replies 500": "30 % відповідей 500",
+            "70 % replies 500": "70 % відповідей 500",
+            "500 ms delay": "затримка 500 мс",
+            "rates stopped": "сервіс зупинено",
+            "resilient": "стійкий",
+        }
+    ),
+)
+
+LANGUAGES: Mapping[str, Words] = MappingProxyType({"en": ENGLISH, "uk": UKRAINIAN})

@@ -1,0 +1,152 @@
+"""Medians and spread of each cell's runs; the statistics come after all measuring is over."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from lab.experiment import ERROR_CLASS, SPEED_FIGURES
+from lab.plan import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SMALLEST_SAMPLE = {"p95_ms": 20, "p99_ms": 100}  # requests a run below which a percentile is noise
+
+
+class RunsError(Exception):
+    """A file of runs cannot be summarised."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A figure over the runs of a cell, in the figure's own unit."""
+
+    median: float
+    low: float  # the smallest of the runs
+    high: float  # the largest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSummary:
+    """What a cell's runs came to.
+
+    `figures` holds outcome classes and `error` as counts and whatever of `SPEED_FIGURES` is
+    available; a figure that is not has no entry.
+    """
+
+    fault: str
+    client: str
+    requests: int  # in one run
+    runs: int  # that count
+    marked: int = 0  # runs that were cut short or saturated: kept in the file, not counted here
+    figures: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def name(self) -> str:
+        """For people: the condition, then the client."""
+        return f"{self.fault} / {self.client}"
+
+
+def summarise(
+    runs_csv: Path, *, classes: Sequence[str], cells: Sequence[Cell] | None = None
+) -> tuple[CellSummary, ...]:
+    """Return the summary of each cell from the file of runs, a row a run.
+
+    Args:
+        runs_csv: columns `fault`, `client`, `requests`, `note`, each of *classes*, `error` and
+            those of `SPEED_FIGURES`; an empty value is not available; a run with a note is left
+            out of every figure.
+        classes: outcome classes without `error`, as in the experiment.
+        cells: what was planned, so that a cell without any run is told as such; without it, the
+            cells are those of the file, in its order.
+
+    Raises:
+        RunsError: the file cannot be read, lacks a column, or has a figure that is no number.
+    """
+    runs = _read(runs_csv, figures := figures_of(classes))
+    groups = {_cell(group): group for _, group in runs.groupby(["fault", "client"], sort=False)}
+    if cells is None:
+        planned = {key: int(group["requests"].iloc[0]) for key, group in groups.items()}
+    else:
+        planned = {(cell.condition.name, cell.client.name): cell.requests for cell in cells}
+    return tuple(
+        _summary(key, requests, groups.get(key, runs.iloc[:0]), figures)
+        for key, requests in planned.items()
+    )
+
+
+def figures_of(classes: Sequence[str]) -> tuple[str, ...]:
+    """Return all figures of a run, in the order of the columns."""
+    return (*classes, ERROR_CLASS, *SPEED_FIGURES)
+
+
+def write_summary(summaries: Sequence[CellSummary], path: Path, *, classes: Sequence[str]) -> None:
+    """Write the summaries as a new CSV: the median of each figure, then its `_min` and `_max`.
+
+    Raises:
+        FileExistsError: there is such a file; nothing is ever overwritten.
+    """
+    figures = figures_of(classes)
+    columns = [f"{figure}{end}" for figure in figures for end in ("", "_min", "_max")]
+    with path.open("x", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["fault", "client", "requests", "runs", *columns])
+        writer.writerows(_row(summary, figures) for summary in summaries)
+
+
+def _row(summary: CellSummary, figures: Sequence[str]) -> list[str]:
+    spreads = [summary.figures.get(figure) for figure in figures]
+    numbers = [
+        "" if number is None else f"{number:.10g}"
+        for spread in spreads
+        for number in ((spread.median, spread.low, spread.high) if spread else (None,) * 3)
+    ]
+    return [summary.fault, summary.client, str(summary.requests), str(summary.runs), *numbers]
+
+
+def _read(runs_csv: Path, figures: Sequence[str]) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415 - half a second that no other command should pay
+
+    try:
+        # As text: a condition may be called `null` or `007`, and stays so.
+        runs = pd.read_csv(runs_csv, dtype=str, keep_default_na=False, encoding="utf-8")
+        numbers = ["requests", *figures]
+        runs[numbers] = runs[numbers].replace("", None).apply(pd.to_numeric)
+        return runs[["fault", "client", "note", *numbers]]
+    except (OSError, ValueError, KeyError) as error:
+        message = f"{runs_csv} is no file of runs: {error}; name one that a run has left"
+        raise RunsError(" ".join(message.split())) from error
+
+
+def _cell(group: "pd.DataFrame") -> tuple[str, str]:
+    return str(group["fault"].iloc[0]), str(group["client"].iloc[0])
+
+
+def _summary(
+    key: tuple[str, str], requests: int, runs: "pd.DataFrame", figures: Sequence[str]
+) -> CellSummary:
+    counted = runs[runs["note"] == ""]
+    spreads = {
+        figure: _spread(counted[figure])
+        for figure in figures
+        if requests >= SMALLEST_SAMPLE.get(figure, 1)
+    }
+    available = {figure: spread for figure, spread in spreads.items() if spread is not None}
+    return CellSummary(
+        fault=key[0],
+        client=key[1],
+        requests=requests,
+        runs=len(counted),
+        marked=len(runs) - len(counted),
+        figures=MappingProxyType(available),
+    )
+
+
+def _spread(values: "pd.Series[float]") -> Spread | None:
+    values = values.dropna()
+    if values.empty:
+        return None
+    return Spread(median=float(values.median()), low=float(values.min()), high=float(values.max()))

@@ -1,0 +1,100 @@
+"""Summaries held against published figures and against the experiment's expectations."""
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lab.experiment import Comparison, Expectation, PublishedFigure
+from lab.summary import CellSummary
+
+_COMPARE: dict[Comparison, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+class Agreement(StrEnum):
+    """How our figure stands to the published one's band."""
+
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    NOT_AVAILABLE = "not available"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Our median beside a published figure; None if we have none."""
+
+    published: PublishedFigure
+    value: float | None
+
+    @property
+    def agreement(self) -> Agreement:
+        """Whether the median lies in the band, whose ends belong to it."""
+        if self.value is None:
+            return Agreement.NOT_AVAILABLE
+        inside = self.published.low <= self.value <= self.published.high
+        return Agreement.INSIDE if inside else Agreement.OUTSIDE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """An expectation in one of the cells that it speaks of."""
+
+    expectation: Expectation
+    fault: str
+    client: str
+    value: float | None  # in the expectation's unit: a share if it is one; None: not available
+
+    @property
+    def holds(self) -> bool:
+        """Whether the median is as expected; without a median it is not."""
+        if self.value is None:
+            return False
+        return _COMPARE[self.expectation.comparison](self.value, self.expectation.value)
+
+
+def judge(
+    summaries: Iterable[CellSummary], published: Sequence[PublishedFigure]
+) -> tuple[Verdict, ...]:
+    """Return a verdict for each figure that was published of the cells in *summaries*."""
+    return tuple(
+        Verdict(published=figure, value=_median(summary, figure.figure))
+        for summary in summaries
+        for figure in published
+        if (figure.fault, figure.client) == (summary.fault, summary.client)
+    )
+
+
+def check(
+    summaries: Sequence[CellSummary], expectations: Iterable[Expectation]
+) -> tuple[Outcome, ...]:
+    """Return what became of each expectation in each cell of *summaries* that it speaks of."""
+    return tuple(
+        Outcome(
+            expectation=expectation,
+            fault=summary.fault,
+            client=summary.client,
+            value=_measured(summary, expectation),
+        )
+        for expectation in expectations
+        for summary in summaries
+        if expectation.fault in {None, summary.fault}
+        and expectation.client in {None, summary.client}
+    )
+
+
+def _median(summary: CellSummary, figure: str) -> float | None:
+    spread = summary.figures.get(figure)
+    return None if spread is None else spread.median
+
+
+def _measured(summary: CellSummary, expectation: Expectation) -> float | None:
+    median = _median(summary, expectation.figure)
+    if median is None or not expectation.is_share:
+        return median
+    return median / summary.requests
