@@ -1,0 +1,68 @@
+"""When a circuit opens, and for how long."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from resilience.ranges import DAY_S, outside, refuse
+
+_MAX_COUNT = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """What a break generator knows about the circuit that opens.
+
+    Attributes:
+        failure_ratio: Share of failures in the window, 0..1; 0 for an empty window.
+        failures: Failures in the window.
+        half_open_trials: How often the circuit was half-open since it last closed.
+    """
+
+    failure_ratio: float
+    failures: int
+    half_open_trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerSettings:
+    """A circuit opens when either rule says so; the ranges include their ends.
+
+    Attributes:
+        failure_ratio: Opens when at least this share of the window's calls failed, 0..1;
+            None leaves the window out.
+        minimum_throughput: Calls in the window below which the share is not judged, >= 2.
+        sampling_s: Length of the window in seconds, 0.5 s..24 h.
+        break_s: How long an open circuit rejects calls, in seconds, 0.5 s..24 h.
+        consecutive_failures: Also opens after this many failures in a row, >= 1; None never.
+        trial_timeout_s: How long a half-open circuit waits for its trial before the next call
+            may try instead, in seconds, 0.5 s..24 h; None means `break_s`.
+        break_generator: Returns the seconds to stay open instead of `break_s`; must not raise.
+
+    Raises:
+        ValueError: A value is out of range, or neither rule is given.
+    """
+
+    failure_ratio: float | None = 0.1
+    minimum_throughput: int = 100
+    sampling_s: float = 30.0
+    break_s: float = 5.0
+    consecutive_failures: int | None = None
+    trial_timeout_s: float | None = None
+    break_generator: Callable[[Trip], float] | None = None
+
+    def __post_init__(self) -> None:
+        ruleless = self.failure_ratio is None and self.consecutive_failures is None
+        refuse(
+            outside(
+                "failure_ratio", self.failure_ratio, 0, 1, "0.5 opens when half the calls fail"
+            ),
+            outside("minimum_throughput", self.minimum_throughput, 2, _MAX_COUNT, "10 is usual"),
+            outside("sampling_s", self.sampling_s, 0.5, DAY_S, "it is in seconds"),
+            outside("break_s", self.break_s, 0.5, DAY_S, "it is in seconds"),
+            outside("consecutive_failures", self.consecutive_failures, 1, _MAX_COUNT, "5 is usual"),
+            outside("trial_timeout_s", self.trial_timeout_s, 0.5, DAY_S, "it is in seconds"),
+            "failure_ratio and consecutive_failures are both None, so the circuit could never "
+            "open; give one, or breaker=None"
+            if ruleless
+            else None,
+        )

@@ -1,0 +1,257 @@
+"""A circuit breaker for coroutines: who may call, and what the results mean.
+
+pybreaker keeps the state and tells its listeners. Admission, the window and the clock are ours,
+because pybreaker admits every caller while half-open, judges late results by the state at entry,
+trips on consecutive failures only, and measures the break by the wall clock.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+import pybreaker
+
+from resilience.breaker_settings import BreakerSettings, Trip
+from resilience.errors import Cause, CircuitOpen
+from resilience.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
+from resilience.safe_listener import SafeListener
+from resilience.subscribers import Subscribers
+from resilience.window import RollingWindow
+
+
+def _loop_time_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Permit:
+    """Leave for one call; settle it exactly once by `success`, `failure` or `release`.
+
+    As a context manager it settles itself: an exception is a failure, a cancellation (any
+    exception that is no `Exception`) gives the permit back, anything else is a success.
+    """
+
+    __slots__ = ("_breaker", "_settled", "generation")
+
+    def __init__(self, breaker: "CircuitBreaker", generation: int) -> None:
+        self._breaker = breaker
+        self._settled = False
+        self.generation = generation
+
+    def success(self) -> None:
+        """Report that the source answered well."""
+        self._settle()
+        self._breaker._on_success(self)  # noqa: SLF001 - a permit is the breaker's other half
+
+    def failure(self, cause: Cause) -> None:
+        """Report that the source failed with `cause`."""
+        self._settle()
+        self._breaker._on_failure(self, cause)  # noqa: SLF001
+
+    def release(self) -> None:
+        """Give the permit back: the call says nothing about the source."""
+        self._settle()
+        self._breaker._on_release(self)  # noqa: SLF001
+
+    def _settle(self) -> None:
+        if self._settled:
+            raise RuntimeError("the permit was settled before; ask the breaker for one a call")
+        self._settled = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._settled:
+            return
+        if error is None:
+            self.success()
+        elif isinstance(error, Exception):
+            self.failure(error)
+        else:
+            self.release()
+
+
+class CircuitBreaker:
+    """Holds calls back from a source that fails too often.
+
+    Every change of state begins a new generation; results of calls that were admitted in an
+    earlier one are ignored, so a late success cannot close the circuit and a late failure cannot
+    re-open it or prolong the break. While half-open one trial runs at a time; a trial that is
+    given back, or is not settled within `trial_timeout_s`, makes room for the next call.
+    There is no timer: an open circuit becomes half-open when a call arrives after the break.
+
+    Not thread-safe: use it from one event loop. No method awaits.
+
+    Args:
+        settings: The rules.
+        name: Of the source, for errors and events.
+        clock: Returns monotonic seconds; the running event loop's `time` by default.
+        subscribers: Who hears about changes of state.
+    """
+
+    def __init__(
+        self,
+        settings: BreakerSettings,
+        *,
+        name: str,
+        clock: Callable[[], float] = _loop_time_s,
+        subscribers: Subscribers | None = None,
+    ) -> None:
+        self.name = name
+        self._settings = settings
+        self._clock = clock
+        self._subscribers = subscribers if subscribers is not None else Subscribers()
+        self._circuit = pybreaker.CircuitBreaker(name=name, throw_new_error_on_trip=False)
+        self._window = RollingWindow(settings.sampling_s)
+        self._generation = 0
+        self._consecutive_failures = 0
+        self._half_open_trials = 0
+        self._trial: Permit | None = None
+        self._isolated = False
+        self._blocked_until_s = -math.inf
+        self._last_cause: Cause | None = None
+
+    @property
+    def state(self) -> str:
+        """Return "closed", "open" (isolated by hand included) or "half-open"."""
+        return self._circuit.current_state
+
+    @property
+    def isolated(self) -> bool:
+        """Tell whether the circuit is held open by hand."""
+        return self._isolated
+
+    @property
+    def last_cause(self) -> Cause | None:
+        """Return the latest failure that counted; None since the circuit last closed."""
+        return self._last_cause
+
+    def add_listener(self, listener: pybreaker.CircuitBreakerListener) -> None:
+        """Tell a pybreaker listener about changes of state; its errors are logged and swallowed.
+
+        Of its methods only `state_change` is ever called. pybreaker calls it in the middle of the
+        change; to act on the breaker, subscribe to events, which come after it.
+        """
+        self._circuit.add_listener(SafeListener(listener))
+
+    def admit(self) -> Permit:
+        """Return leave for one call.
+
+        Raises:
+            CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
+        """
+        if self._circuit.current_state == pybreaker.STATE_CLOSED:
+            return Permit(self, self._generation)
+        return self._admit_trial()
+
+    def isolate(self) -> None:
+        """Reject every call until `reset`."""
+        self._isolated = True
+        self._blocked_until_s = math.inf
+        self._move(self._circuit.open)
+        self._publish(CircuitOpened, cause=None, break_s=None)
+
+    def reset(self) -> None:
+        """Close the circuit, if need be, and forget what was counted."""
+        self._isolated = False
+        self._close()
+
+    def _admit_trial(self) -> Permit:
+        now_s = self._clock()
+        if self._isolated:
+            raise CircuitOpen(self.name, None, None)
+        if now_s < self._blocked_until_s:
+            raise CircuitOpen(self.name, self._blocked_until_s - now_s, self._last_cause)
+        opened = self._circuit.current_state == pybreaker.STATE_OPEN
+        if opened:
+            self._half_open_trials += 1
+            self._move(self._circuit.half_open)
+        trial = self._trial = Permit(self, self._generation)
+        self._blocked_until_s = now_s + (self._settings.trial_timeout_s or self._settings.break_s)
+        if opened:
+            self._publish(CircuitHalfOpened)
+        return trial
+
+    def _on_success(self, permit: Permit) -> None:
+        if not self._is_current(permit):
+            return
+        if self._trial is not None:
+            self._close()
+            return
+        self._consecutive_failures = 0
+        self._window.record_success(self._clock())
+
+    def _on_failure(self, permit: Permit, cause: Cause) -> None:
+        if not self._is_current(permit):
+            return
+        self._last_cause = cause
+        now_s = self._clock()
+        if self._trial is None:
+            self._consecutive_failures += 1
+            self._window.record_failure(now_s)
+        throughput, failures = self._window.counts(now_s)
+        if self._trial is not None or self._trips(throughput, failures):
+            self._open(cause, now_s, failures / throughput if throughput else 0.0, failures)
+
+    def _on_release(self, permit: Permit) -> None:
+        if permit is self._trial:
+            self._trial = None
+            self._blocked_until_s = -math.inf
+
+    def _is_current(self, permit: Permit) -> bool:
+        if permit.generation != self._generation:
+            return False
+        return permit is self._trial or self._circuit.current_state == pybreaker.STATE_CLOSED
+
+    def _trips(self, throughput: int, failures: int) -> bool:
+        rules = self._settings
+        in_a_row = rules.consecutive_failures
+        if in_a_row is not None and self._consecutive_failures >= in_a_row:
+            return True
+        return (
+            rules.failure_ratio is not None
+            and throughput >= rules.minimum_throughput
+            and failures / throughput >= rules.failure_ratio
+        )
+
+    def _open(self, cause: Cause, now_s: float, failure_ratio: float, failures: int) -> None:
+        break_s = self._settings.break_s
+        if self._settings.break_generator is not None:
+            break_s = self._settings.break_generator(
+                Trip(
+                    failure_ratio=failure_ratio,
+                    failures=failures,
+                    half_open_trials=self._half_open_trials,
+                )
+            )
+        self._blocked_until_s = now_s + break_s
+        self._move(self._circuit.open)
+        self._publish(CircuitOpened, cause=cause, break_s=break_s)
+
+    def _close(self) -> None:
+        self._window.reset()
+        self._consecutive_failures = 0
+        self._half_open_trials = 0
+        self._last_cause = None
+        self._blocked_until_s = -math.inf
+        was_closed = self._circuit.current_state == pybreaker.STATE_CLOSED
+        self._move(self._circuit.close)
+        if not was_closed:
+            self._publish(CircuitClosed)
+
+    def _move(self, change: Callable[[], object]) -> None:
+        self._generation += 1
+        self._trial = None
+        change()
+
+    def _publish(self, kind: Callable[..., Event], **details: object) -> None:
+        if self._subscribers:
+            event = kind(source=self.name, at_s=self._clock(), **details)
+            self._subscribers.publish(event)

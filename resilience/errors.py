@@ -1,0 +1,96 @@
+# ruff: noqa: N818 - these are named after what happened, as httpx names its own
+"""What a call can end in, apart from a response.
+
+ResilienceError
+├── AttemptTimeout      one attempt outlived its limit; transient
+├── TotalTimeout        the whole call, retries and waits included, outlived its limit
+├── CircuitOpen         nothing was sent: the breaker holds calls back
+└── ResponseTooLarge    the body grew past the limit; it was dropped unread
+httpx.TransportError    the network failed; httpx's own tree
+└── httpx.RemoteProtocolError
+    └── StaleConnection a kept-alive connection that the server had already closed
+"""
+
+import httpx
+
+Cause = Exception | int
+"""What made an attempt fail: an exception, or the HTTP status of a transient response."""
+
+
+class ResilienceError(Exception):
+    """A policy, not the network, ended the attempt or the call."""
+
+
+class AttemptTimeout(ResilienceError):
+    """One attempt, headers and body, took longer than `limit_s` seconds."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(limit_s)
+        self.limit_s = limit_s
+
+    def __str__(self) -> str:
+        return (
+            f"the attempt was not answered within {self.limit_s:g} s; "
+            "raise attempt_timeout_s if the source is healthy but slow"
+        )
+
+
+class TotalTimeout(ResilienceError):
+    """The call with its retries and waits took longer than `limit_s` seconds."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(limit_s)
+        self.limit_s = limit_s
+
+    def __str__(self) -> str:
+        return (
+            f"the call, retries included, did not end within {self.limit_s:g} s; "
+            "raise total_timeout_s or retry less"
+        )
+
+
+class CircuitOpen(ResilienceError):
+    """The call was rejected without sending anything.
+
+    Attributes:
+        source: Name of the source that is held back.
+        retry_after_s: Seconds until the next call may try; None while isolated by hand.
+        cause: The failure that opened the circuit; None while isolated by hand.
+    """
+
+    def __init__(self, source: str, retry_after_s: float | None, cause: Cause | None) -> None:
+        super().__init__(source, retry_after_s, cause)
+        self.source = source
+        self.retry_after_s = retry_after_s
+        self.cause = cause
+
+    def __str__(self) -> str:
+        if self.retry_after_s is None:
+            return f"the circuit of {self.source!r} is isolated by hand; reset() lets calls through"
+        return (
+            f"the circuit of {self.source!r} is open after {self.cause!r}; "
+            f"the next call may try in {self.retry_after_s:.3f} s"
+        )
+
+
+class ResponseTooLarge(ResilienceError):
+    """The decoded body is larger than `limit_bytes`."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(limit_bytes)
+        self.limit_bytes = limit_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"the response body is larger than {self.limit_bytes} bytes; "
+            "raise max_response_bytes if that is expected of this source"
+        )
+
+
+class StaleConnection(httpx.RemoteProtocolError):
+    """A reused connection turned out to be closed before any of the response came.
+
+    The server may close an idle connection at the moment that it is chosen for the next request.
+    That is a race of the client's, at most once a connection, and says nothing about the source's
+    health: it is retried like any network error, but the breaker counts it neither way.
+    """

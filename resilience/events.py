@@ -1,0 +1,115 @@
+"""What happened, one frozen value a happening.
+
+| event | published exactly when |
+|---|---|
+| AttemptStarted | a request is about to be sent |
+| AttemptSucceeded | its response, any status that is not transient, has been read |
+| AttemptFailed | it ended in a transient status or in an exception |
+| AttemptCancelled | the caller or the total time-out cancelled it |
+| RetryScheduled | a transient failure will be followed by another attempt |
+| CallRejected | the breaker refused an attempt |
+| GaveUp | the retry policy returned a transient failure, or the total time-out fired |
+| CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
+
+Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from resilience.errors import Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to a call to `source` at `at_s` on the event loop's clock."""
+
+    source: str
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptStarted(Event):
+    """Attempt number `attempt` of a call is about to be sent."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSucceeded(Event):
+    """The source answered with `status`, headers and body within `duration_s` seconds."""
+
+    attempt: int
+    status: int
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFailed(Event):
+    """The attempt ended in `cause`: an exception or a transient status."""
+
+    attempt: int
+    cause: Cause
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptCancelled(Event):
+    """The attempt was cancelled after `duration_s` seconds; nobody's failure."""
+
+    attempt: int
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryScheduled(Event):
+    """After attempt `attempt` failed, the next one starts in `delay_s` seconds."""
+
+    attempt: int
+    cause: Cause
+    delay_s: float
+
+
+class GaveUpReason(StrEnum):
+    """Why a transient failure was not retried."""
+
+    RETRIES_EXHAUSTED = "retries exhausted"
+    UNSAFE_METHOD = "unsafe method"
+    NO_TIME_LEFT = "no time left"
+    RETRY_AFTER_TOO_LONG = "retry-after too long"
+    TOTAL_TIMEOUT = "total time-out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaveUp(Event):
+    """The call ends with the failure `cause` of attempt `attempt`."""
+
+    attempt: int
+    cause: Cause
+    reason: GaveUpReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRejected(Event):
+    """Attempt `attempt` was not sent; `retry_after_s` is None while isolated by hand."""
+
+    attempt: int
+    retry_after_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitOpened(Event):
+    """Calls are rejected for `break_s` seconds; both are None when isolated by hand."""
+
+    cause: Cause | None
+    break_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitHalfOpened(Event):
+    """One trial is let through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitClosed(Event):
+    """Calls flow again."""

@@ -1,0 +1,49 @@
+"""What an outcome means: worth another try, and for whose health it speaks."""
+
+from enum import Enum, auto
+
+import httpx
+
+from resilience.errors import AttemptTimeout, ResponseTooLarge, StaleConnection
+
+TRANSIENT_ERRORS = (
+    AttemptTimeout,
+    httpx.TimeoutException,
+    httpx.NetworkError,
+    httpx.RemoteProtocolError,
+    httpx.ProxyError,
+)
+"""Errors that another attempt may cure. httpx's other transport errors are the caller's mistakes
+(LocalProtocolError, UnsupportedProtocol) and fail again however often they are tried."""
+
+_TRANSIENT_CLIENT_ERRORS = frozenset({408, 429})
+_ANSWERED = (ResponseTooLarge, httpx.DecodingError)
+
+
+class Verdict(Enum):
+    """What an outcome says about the source's health."""
+
+    SUCCESS = auto()
+    FAILURE = auto()
+    NEUTRAL = auto()
+
+
+def is_transient_status(status: int) -> bool:
+    """Tell whether the status is 5xx (or above), 408 or 429."""
+    return status >= 500 or status in _TRANSIENT_CLIENT_ERRORS  # noqa: PLR2004 - HTTP's own number
+
+
+def verdict_on(error: BaseException) -> Verdict:
+    """Judge the source by an exception.
+
+    Transient errors are failures. A body that was too large or could not be decoded shows that
+    the source answers, which is a success. Everything else is neutral: a cancellation, a stale
+    connection, a mistake of the caller's.
+    """
+    if isinstance(error, StaleConnection):
+        return Verdict.NEUTRAL
+    if isinstance(error, TRANSIENT_ERRORS):
+        return Verdict.FAILURE
+    if isinstance(error, _ANSWERED):
+        return Verdict.SUCCESS
+    return Verdict.NEUTRAL

@@ -1,0 +1,85 @@
+"""The policies of one source, put around its calls."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+
+import httpx
+
+from resilience.attempt import AttemptLayer
+from resilience.breaker import BreakerLayer
+from resilience.call import Call, Layer, Send
+from resilience.circuit_breaker import CircuitBreaker
+from resilience.retry import RetryLayer
+from resilience.source import Policies
+from resilience.subscribers import Subscribers
+from resilience.total_timeout import TotalTimeoutLayer
+
+
+def utc_now() -> datetime:
+    """Return the time of day, which only Retry-After dates are compared with."""
+    return datetime.now(UTC)
+
+
+class Pipeline:
+    """Runs calls through total time-out, retry, breaker and attempt time-out, in this order.
+
+    Attributes:
+        breaker: The circuit breaker; None if the policies have none.
+        layers: The layers' classes by name, outermost first.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        *,
+        source: str,
+        random: Random,
+        subscribers: Subscribers | None = None,
+        wall_clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        told = subscribers if subscribers is not None else Subscribers()
+        self.breaker: CircuitBreaker | None = None
+        layers: list[Layer] = [
+            AttemptLayer(policies.attempt_timeout_s, source=source, subscribers=told)
+        ]
+        if policies.breaker is not None:
+            self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=told)
+            layers.append(BreakerLayer(self.breaker, layers[-1], source=source, subscribers=told))
+        if policies.retry is not None:
+            layers.append(
+                RetryLayer(
+                    policies.retry,
+                    layers[-1],
+                    source=source,
+                    subscribers=told,
+                    random=random,
+                    wall_clock=wall_clock,
+                )
+            )
+        if policies.total_timeout_s is not None:
+            layers.append(
+                TotalTimeoutLayer(
+                    policies.total_timeout_s, layers[-1], source=source, subscribers=told
+                )
+            )
+        self._outermost = layers[-1]
+        self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
+
+    async def run(self, send: Send, *, method: str = "GET") -> httpx.Response:
+        """Return the response, whatever its status.
+
+        A transient status (5xx, 408, 429) is returned when the retries have not cured it.
+
+        Args:
+            send: Sends the request once and returns the response with its body read; called once
+                an attempt.
+            method: HTTP method, upper case.
+
+        Raises:
+            AttemptTimeout: The last attempt took too long.
+            TotalTimeout: The call took too long.
+            CircuitOpen: The breaker holds calls back.
+            httpx.TransportError: The network failed in the last attempt.
+        """
+        return await self._outermost(Call(method, send))

@@ -1,0 +1,38 @@
+"""The Retry-After header, as a hostile server might send it."""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+import httpx
+
+_HONOURED = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_MOST_DIGITS = 12
+
+
+def retry_after_s(response: httpx.Response, wall_clock: Callable[[], datetime]) -> float | None:
+    """Return how long the server of a 429 or 503 asks to wait, in seconds, >= 0.
+
+    None for any other status, a missing header, or one that does not read as RFC 9110 10.2.3
+    has it. `wall_clock` returns the aware time now; it is asked only if the header is a date.
+    """
+    if response.status_code not in _HONOURED:
+        return None
+    value = response.headers.get("retry-after")
+    return None if value is None else parse_retry_after(value, wall_clock)
+
+
+def parse_retry_after(value: str, wall_clock: Callable[[], datetime]) -> float | None:
+    """Return the seconds that the header's `value` asks for; a date in the past asks for 0."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value) if len(value) <= _MOST_DIGITS else math.inf
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - wall_clock()).total_seconds())

@@ -1,0 +1,48 @@
+"""How often and when a call is tried again."""
+
+from dataclasses import dataclass
+
+from resilience.backoff import BACKOFFS, Backoff
+from resilience.ranges import DAY_S, outside, refuse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrySettings:
+    """Another attempt after a transient failure; the ranges include their ends.
+
+    Attributes:
+        max_retries: Attempts after the first, >= 1; leave the policy out for none.
+        base_delay_s: Base of the delays in seconds, 0..24 h; see `backoff.delays_s`.
+        backoff: How the delays grow: "constant", "linear" or "exponential".
+        jitter: Whether the delays are spread at random.
+        max_delay_s: Longest computed delay in seconds, 0..24 h; None for no limit but a day.
+        honour_retry_after: Whether the Retry-After of a 429 or 503 replaces the computed delay.
+        max_retry_after_s: Longest Retry-After that is waited for in seconds, 0..24 h; with a
+            longer one the call gives up at once, so that a server cannot hold its caller.
+        unsafe_methods: Whether POST, PATCH, PUT, DELETE and CONNECT are retried too.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+
+    max_retries: int = 3
+    base_delay_s: float = 2.0
+    backoff: Backoff = "exponential"
+    jitter: bool = True
+    max_delay_s: float | None = None
+    honour_retry_after: bool = True
+    max_retry_after_s: float = 60.0
+    unsafe_methods: bool = True
+
+    def __post_init__(self) -> None:
+        wrong_backoff = self.backoff not in BACKOFFS
+        refuse(
+            outside("max_retries", self.max_retries, 1, 1_000_000, "use retry=None for no retries"),
+            outside("base_delay_s", self.base_delay_s, 0, DAY_S, "it is in seconds"),
+            outside("max_delay_s", self.max_delay_s, 0, DAY_S, "it is in seconds"),
+            outside("max_retry_after_s", self.max_retry_after_s, 0, DAY_S, "it is in seconds"),
+            f"backoff must be one of {', '.join(BACKOFFS)}, got {self.backoff!r}; "
+            "exponential suits most sources"
+            if wrong_backoff
+            else None,
+        )

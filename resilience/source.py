@@ -1,0 +1,96 @@
+"""A source of data over HTTP, and the policies that guard calls to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from resilience.breaker_settings import BreakerSettings
+from resilience.ranges import DAY_S, outside, refuse
+from resilience.retry_settings import RetrySettings
+
+_SHORTEST_TIMEOUT_S = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """What guards a call, outermost first; None leaves a policy out, `Policies()` all of them.
+
+    Attributes:
+        total_timeout_s: Limit on the whole call in seconds, retries and waits included,
+            10 ms..24 h.
+        retry: Repeats attempts that failed transiently.
+        breaker: Rejects calls while the source is sick.
+        attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
+            most `total_timeout_s` and half of the breaker's `sampling_s`.
+
+    Without a time-out a silent source holds its caller for ever.
+
+    Raises:
+        ValueError: A value is out of range, or two do not fit each other.
+    """
+
+    total_timeout_s: float | None = None
+    retry: RetrySettings | None = None
+    breaker: BreakerSettings | None = None
+    attempt_timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        total_s, attempt_s = self.total_timeout_s, self.attempt_timeout_s
+        too_long = total_s is not None and attempt_s is not None and attempt_s > total_s
+        refuse(
+            outside("total_timeout_s", total_s, _SHORTEST_TIMEOUT_S, DAY_S, "it is in seconds"),
+            outside("attempt_timeout_s", attempt_s, _SHORTEST_TIMEOUT_S, DAY_S, "it is in seconds"),
+            f"attempt_timeout_s must be at most total_timeout_s ({total_s:g}), got {attempt_s:g}; "
+            "lower the one or raise the other"
+            if too_long
+            else None,
+            self._complaint_about_sampling(),
+        )
+
+    def _complaint_about_sampling(self) -> str | None:
+        if self.breaker is None or self.attempt_timeout_s is None:
+            return None
+        if self.breaker.sampling_s >= 2 * self.attempt_timeout_s:
+            return None
+        return (
+            f"sampling_s must be at least twice attempt_timeout_s ({self.attempt_timeout_s:g}), "
+            f"got {self.breaker.sampling_s:g}; a shorter window forgets calls as they end"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An HTTP API that calls go to.
+
+    Attributes:
+        name: What calls, errors and events name it by.
+        base_url: Where it is, with scheme and host; paths of calls are appended.
+        headers: Sent with every request.
+        policies: What guards the calls.
+
+    Raises:
+        ValueError: The name is empty or the URL is no absolute http(s) one.
+    """
+
+    name: str
+    base_url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    policies: Policies = field(default_factory=Policies)
+
+    def __post_init__(self) -> None:
+        refuse(
+            None if self.name else "name must not be empty; calls and events go by it",
+            None
+            if _is_absolute(self.base_url)
+            else f"base_url must be an absolute http(s) URL, got {self.base_url!r}; "
+            "write it like http://127.0.0.1:5401",
+        )
+
+
+def _is_absolute(base_url: str) -> bool:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL:
+        return False
+    return url.scheme in {"http", "https"} and bool(url.host) and not url.query and not url.fragment

@@ -1,0 +1,38 @@
+"""Who hears about events."""
+
+import logging
+from collections.abc import Callable
+
+from resilience.events import Event
+
+_log = logging.getLogger("resilience")
+
+Handler = Callable[[Event], None]
+
+
+class Subscribers:
+    """Handlers of events, called in the order of subscription.
+
+    It is false while nobody listens, so that a publisher can spare itself the event:
+    `if subscribers: subscribers.publish(…)`.
+    """
+
+    __slots__ = ("_handlers",)
+
+    def __init__(self) -> None:
+        self._handlers: tuple[Handler, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._handlers)
+
+    def add(self, handler: Handler) -> None:
+        """Call `handler` with each event from now on."""
+        self._handlers = (*self._handlers, handler)
+
+    def publish(self, event: Event) -> None:
+        """Tell every handler, here and now; what a handler raises is logged and swallowed."""
+        for handler in self._handlers:
+            try:
+                handler(event)
+            except Exception:  # noqa: BLE001 - anybody's code
+                _log.exception("the event handler %r failed on %r", handler, event)

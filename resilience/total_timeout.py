@@ -1,0 +1,45 @@
+"""The outermost layer: a limit on the whole call."""
+
+import asyncio
+
+import httpx
+
+from resilience.call import Call, Layer
+from resilience.errors import TotalTimeout
+from resilience.events import GaveUp, GaveUpReason
+from resilience.subscribers import Subscribers
+from resilience.time_limit import TimeLimit
+
+
+class TotalTimeoutLayer:
+    """Ends a call, attempts and waits included, after `limit_s` seconds with TotalTimeout."""
+
+    def __init__(
+        self, limit_s: float, inner: Layer, *, source: str, subscribers: Subscribers
+    ) -> None:
+        self._limit_s = limit_s
+        self._inner = inner
+        self._source = source
+        self._subscribers = subscribers
+
+    async def __call__(self, call: Call) -> httpx.Response:
+        """Run the inner layers within the limit."""
+        try:
+            with TimeLimit(self._limit_s, TotalTimeout) as limit:
+                call.deadline_s = limit.deadline_s
+                return await self._inner(call)
+        except TotalTimeout as error:
+            self._announce(call, error)
+            raise
+
+    def _announce(self, call: Call, error: TotalTimeout) -> None:
+        if self._subscribers:
+            self._subscribers.publish(
+                GaveUp(
+                    source=self._source,
+                    at_s=asyncio.get_running_loop().time(),
+                    attempt=call.attempt,
+                    cause=error,
+                    reason=GaveUpReason.TOTAL_TIMEOUT,
+                )
+            )

@@ -1,0 +1,158 @@
+"""Requests on the wire: httpx's transport interface over aiohttp's connections.
+
+httpx's own transport loses pool slots when a call is cancelled, which every attempt time-out does.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+import aiohttp
+import httpx
+from aiohttp.connector import Connection
+from httpx_aiohttp import AiohttpTransport
+
+from resilience.errors import ResponseTooLarge, StaleConnection
+
+DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
+DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
+
+
+class AttemptTransport(AiohttpTransport):
+    """Sends a request exactly once: no hidden retry, no redirect, no cookie, no proxy.
+
+    No time-outs of its own either; whoever calls it limits it. A body that outgrows
+    `max_response_bytes` after decoding raises ResponseTooLarge and costs its connection.
+
+    Args:
+        max_connections: Open connections, all hosts together, >= 1; more requests wait for one.
+        max_response_bytes: Largest decoded body, in bytes.
+        keepalive_s: How long an idle connection is kept, in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_connections: int = 100,
+        max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+        keepalive_s: float = DEFAULT_KEEPALIVE_S,
+    ) -> None:
+        super().__init__(trust_env=False, client=self._open_session)
+        self._max_connections = max_connections
+        self._max_response_bytes = max_response_bytes
+        self._keepalive_s = keepalive_s
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the response once its headers are there; reading the body is up to the caller."""
+        try:
+            response = await super().handle_async_request(request)
+        except (httpx.TransportError, aiohttp.ClientError) as error:
+            raise _in_httpx_terms(error, request) from error
+        if not isinstance(response.stream, httpx.AsyncByteStream):
+            raise TypeError(f"an async stream was expected, got {response.stream!r}")
+        return _BoundedResponse(
+            response.status_code,
+            headers=response.headers,
+            stream=_Body(response.stream, request),
+            request=request,
+            extensions=response.extensions,
+            limit_bytes=self._max_response_bytes,
+        )
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=self._max_connections,
+                keepalive_timeout=self._keepalive_s,
+                ssl=self.ssl_context,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            response_class=_ReuseAwareResponse,
+            trust_env=False,
+        )
+        # aiohttp repeats idempotent requests when a reused connection drops, unseen by the
+        # policies; it offers no public switch.
+        session._retry_connection = False  # noqa: SLF001
+        return session
+
+
+class _StaleConnectionError(aiohttp.ClientConnectionError):
+    """A connection that had served before closed without a response."""
+
+
+class _ReuseAwareResponse(aiohttp.ClientResponse):
+    """Knows whether its connection has served before."""
+
+    _seen: ClassVar[WeakSet[object]] = WeakSet()
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        protocol = connection.protocol
+        reused = protocol in self._seen
+        try:
+            response = await super().start(connection)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            if reused:
+                raise _StaleConnectionError(str(error)) from error
+            raise
+        if protocol is not None:
+            self._seen.add(protocol)
+        return response
+
+
+class _Body(httpx.AsyncByteStream):
+    """A response's raw body, its errors in httpx's terms."""
+
+    def __init__(self, raw: httpx.AsyncByteStream, request: httpx.Request) -> None:
+        self._raw = raw
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._raw:
+                yield chunk
+        except (httpx.TransportError, aiohttp.ClientError) as error:
+            raise _in_httpx_terms(error, self._request) from error
+
+    async def aclose(self) -> None:
+        await self._raw.aclose()
+
+
+class _BoundedResponse(httpx.Response):
+    """Counts the decoded body, so that a small compressed one cannot fill memory either."""
+
+    def __init__(self, status_code: int, *, limit_bytes: int, **rest: Any) -> None:  # noqa: ANN401
+        super().__init__(status_code, **rest)
+        self._limit_bytes = limit_bytes
+
+    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        received = 0
+        async for chunk in super().aiter_bytes(chunk_size):
+            received += len(chunk)
+            if received > self._limit_bytes:
+                raise ResponseTooLarge(self._limit_bytes)
+            yield chunk
+
+
+_HTTPX_ERRORS: tuple[tuple[type[aiohttp.ClientError], type[httpx.TransportError]], ...] = (
+    (_StaleConnectionError, StaleConnection),
+    (aiohttp.ClientConnectionResetError, StaleConnection),  # closed before a byte was written
+    (aiohttp.ClientConnectorError, httpx.ConnectError),
+    (aiohttp.ServerDisconnectedError, httpx.RemoteProtocolError),
+    (aiohttp.ClientPayloadError, httpx.RemoteProtocolError),
+    (aiohttp.ClientResponseError, httpx.RemoteProtocolError),
+    (aiohttp.ClientConnectionError, httpx.ReadError),
+)
+"""The first row that fits wins; httpx-aiohttp reports most of these as a ConnectTimeout."""
+
+
+def _in_httpx_terms(
+    error: httpx.TransportError | aiohttp.ClientError, request: httpx.Request
+) -> httpx.TransportError:
+    cause = error.__cause__ if isinstance(error, httpx.TransportError) else error
+    message = str(cause or error) or type(cause or error).__name__
+    for theirs, ours in _HTTPX_ERRORS:
+        if isinstance(cause, theirs):
+            return ours(message, request=request)
+    if isinstance(error, httpx.TransportError):
+        return error
+    return httpx.TransportError(message, request=request)
