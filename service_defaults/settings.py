@@ -52,6 +52,8 @@ def _flags(program: str, argv: Sequence[str]) -> dict[str, str]:
 
 def _in_one_line(error: ValidationError) -> list[str]:
     return [
-        f"{'.'.join(str(part) for part in each['loc']).upper()}={each['input']!r}: {each['msg']}"
+        f"{'.'.join(map(str, each['loc'])).upper()}={each['input']!r}: {each['msg']}"
+        if each["loc"]
+        else each["msg"]
         for each in error.errors(include_url=False)
     ]

@@ -1,0 +1,10 @@
+"""`python -m front --port N`."""
+
+import sys
+
+from front.app import create_app
+from front.settings import FrontSettings
+from service_defaults import run_service
+
+if __name__ == "__main__":
+    sys.exit(run_service("front", FrontSettings, create_app))

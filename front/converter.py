@@ -1,0 +1,92 @@
+"""Fresh if rates answers, else stale, else a problem."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Literal
+
+import orjson
+
+from front.last_good import LastGoodRates, NothingKeptError
+from front.question import Question
+from front.rate import Rate
+from front.rates import Rates, RatesFailedError, UnknownCurrencyError
+from front.stats import Stats
+from service_defaults import ProblemError
+
+_CENT = Decimal("0.01")
+# Room for every digit of the longest amount times those of a rate: only the last step rounds.
+_ARITHMETIC = Context(prec=80, rounding=ROUND_HALF_EVEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A converted amount, the rate that it was converted by, and how old that rate is."""
+
+    result: Decimal  # two decimals
+    rate: Decimal
+    source: Literal["fresh", "stale"]
+    age_s: int  # >= 0; 0 if fresh
+
+    def as_json(self) -> bytes:
+        """Return the reply; both amounts are JSON numbers with every decimal."""
+        return orjson.dumps(
+            {
+                "result": orjson.Fragment(f"{self.result:f}"),
+                "rate": orjson.Fragment(f"{self.rate:f}"),
+                "source": self.source,
+                "ageSec": self.age_s,
+            }
+        )
+
+
+class Converter:
+    """Answers questions by *rates*, or by what *last_good* recalls."""
+
+    def __init__(self, rates: Rates, last_good: LastGoodRates, stats: Stats) -> None:
+        self._rates = rates
+        self._last_good = last_good
+        self._stats = stats
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the answer to *question*.
+
+        Raises:
+            ProblemError: 404, rates knows no such currency; 503, no rate at all, with both whys.
+        """
+        try:
+            rate = await self._rates.rate(question.code, raw=question.raw)
+        except UnknownCurrencyError as error:
+            self._stats.unknown += 1
+            raise ProblemError(404, str(error)) from error
+        except RatesFailedError as failure:
+            return await self._fall_back(question, failure)
+        self._last_good.keep(rate)
+        self._stats.fresh += 1
+        return Answer(
+            result=convert(question.amount, rate.value), rate=rate.value, source="fresh", age_s=0
+        )
+
+    async def _fall_back(self, question: Question, failure: RatesFailedError) -> Answer:
+        try:
+            rate = await self._last_good.recall(question.code)
+        except NothingKeptError as error:
+            self._stats.errors += 1
+            raise ProblemError(503, f"no rate of {question.code}: {failure}; {error}") from error
+        self._stats.stale += 1
+        return Answer(
+            result=convert(question.amount, rate.value),
+            rate=rate.value,
+            source="stale",
+            age_s=age_s(rate, datetime.now(UTC)),
+        )
+
+
+def convert(amount: Decimal, value: Decimal) -> Decimal:
+    """Return *amount* times *value* in two decimals, a half to the even cent."""
+    return _ARITHMETIC.multiply(amount, value).quantize(_CENT, context=_ARITHMETIC)
+
+
+def age_s(rate: Rate, now: datetime) -> int:
+    """Return the age of *rate* in whole seconds, rounded, never negative."""
+    return max(0, round((now - rate.at).total_seconds()))

@@ -1,0 +1,129 @@
+"""The last good rate of each currency, kept in Redis."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from front.rate import BadRateError, Rate, read_rate, write_rate
+
+LIMIT_S = 0.1
+WRITE_EVERY_S = 0.02
+PAUSE_S = 1.0
+_MAX_CONNECTIONS = 32
+
+
+class NothingKeptError(LookupError):
+    """There is no last good rate to fall back to; the message says why."""
+
+
+class LastGoodRates:
+    """Keeps good rates and recalls the last one of a currency; Redis may be away at any time.
+
+    A fresh answer must not wait for Redis: `keep` only notes the rate, and a writer takes the
+    notes to Redis, the latest of each currency, every `WRITE_EVERY_S`; after a failure it pauses
+    for `PAUSE_S`. A crash loses what was noted since. A recall first takes its own notes there,
+    so that it never misses a rate kept before it; leaving `writing` does so too. Whatever Redis
+    does, no use of it lasts longer than `LIMIT_S`.
+    """
+
+    def __init__(self, url: str) -> None:
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=_MAX_CONNECTIONS,
+            timeout=LIMIT_S,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=LIMIT_S,
+            socket_connect_timeout=LIMIT_S,
+        )
+        self._redis = Redis.from_pool(pool)
+        self._noted: dict[str, Rate] = {}
+        self._news = asyncio.Event()
+        self._one_writer = asyncio.Lock()
+
+    def keep(self, rate: Rate) -> None:
+        """Note *rate* as the last good one of its currency."""
+        self._noted[rate.code] = rate
+        self._news.set()
+
+    async def recall(self, code: str) -> Rate:
+        """Return the last good rate of *code*.
+
+        Raises:
+            NothingKeptError: Redis is away or silent, or holds no rate or no readable one.
+        """
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                if self._noted or self._one_writer.locked():
+                    await self._write_noted()
+                kept = await self._redis.get(_key(code))
+        except TimeoutError as error:
+            raise NothingKeptError(f"Redis was silent for {LIMIT_S:g} s") from error
+        except (RedisError, OSError) as error:
+            raise NothingKeptError(f"Redis failed: {error}") from error
+        if kept is None:
+            raise NothingKeptError(f"Redis holds no rate of {code}")
+        return _read(kept, code)
+
+    async def check(self) -> None:
+        """Raise unless Redis answers."""
+        async with asyncio.timeout(LIMIT_S):
+            await self._redis.ping()
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Run the writer until the block ends; then write what is left and hang up."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                writer = group.create_task(self._write_forever())
+                yield
+                writer.cancel()
+            with suppress(RedisError, OSError):
+                await self._write_noted_in_time()
+        finally:
+            await self._redis.aclose()
+
+    async def _write_forever(self) -> None:
+        while True:
+            await self._news.wait()
+            try:
+                await self._write_noted_in_time()
+            except (RedisError, OSError):
+                await asyncio.sleep(PAUSE_S)
+            else:
+                await asyncio.sleep(WRITE_EVERY_S)
+
+    async def _write_noted_in_time(self) -> None:
+        async with asyncio.timeout(LIMIT_S):
+            await self._write_noted()
+
+    async def _write_noted(self) -> None:
+        async with self._one_writer:
+            batch, self._noted = self._noted, {}
+            self._news.clear()
+            if not batch:
+                return
+            try:
+                await self._redis.mset(
+                    {_key(code): write_rate(rate) for code, rate in batch.items()}
+                )
+            except BaseException:
+                self._noted = batch | self._noted
+                self._news.set()
+                raise
+
+
+def _key(code: str) -> str:
+    return f"rate:{code}"
+
+
+def _read(kept: bytes | str, code: str) -> Rate:
+    try:
+        return read_rate(kept, code, datetime.now(UTC))
+    except BadRateError as error:
+        raise NothingKeptError(f"Redis holds no readable rate of {code}: {error}") from error
