@@ -1,6 +1,7 @@
 """`lab run`: from an experiment file to the table on the screen and the result folder."""
 
 import random
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +10,19 @@ from pathlib import Path
 
 from rich.console import Console
 
+from lab.conclusion import conclude, exit_code_of
 from lab.errors import NoValidData
 from lab.estimate import Estimate
 from lab.experiment import Experiment
 from lab.files import read_experiment
-from lab.interrupt import run_until_signal
+from lab.interrupt import INTERRUPTED, run_until_signal
 from lab.load_worker import start_load_worker
 from lab.loads import refuse_other_hosts
 from lab.manifest import first_manifest
 from lab.plan import Cell, parse_selection, plan
 from lab.progress import Progress
 from lab.record import ResultFolder
+from lab.reports import LANGUAGES, TerminalReport
 from lab.runner import Runner
 from lab.running import bring_up
 
@@ -53,7 +56,20 @@ def run_command(options: RunOptions) -> int:
     folder.write_manifest(manifest)
     exit_code = run_until_signal(session.run())
     folder.write_manifest(manifest | session.ending)
+    if folder.has_runs:
+        whole = cells if exit_code == 0 else None
+        report = conclude(experiment, whole, folder, language=options.language)
+        Console().print(TerminalReport(report=report, words=LANGUAGES[options.language]))
+        exit_code = exit_code or exit_code_of(report)
+    print(_last_word(exit_code, session, folder), file=sys.stderr)
     return exit_code
+
+
+def _last_word(exit_code: int, session: "_Session", folder: ResultFolder) -> str:
+    if exit_code == INTERRUPTED:
+        return f"interrupted; the runs that had finished are in {folder.path}"
+    loads_s, total_s = session.ending.get("loads_s", 0.0), session.ending["total_s"]
+    return f"{total_s:.0f} s, of which loads {loads_s:.0f} s; all of it in {folder.path}"
 
 
 class _Session:
