@@ -28,6 +28,11 @@ _KNOWN = (  # a part of the parser's words, what happened, the next step
         "write key: value, and quote text that spans lines",
     ),
     (
+        "expected '<document start>'",
+        "something stands after the end of the one value",
+        "keep one mapping a file",
+    ),
+    (
         "<block end>",
         "this line does not fit the indentation above it",
         "align it with its neighbours",

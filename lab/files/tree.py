@@ -106,8 +106,6 @@ def _events(text: str) -> Iterator[Any]:
         place = Place(line=before.count("\n") + 1, column=column)
         what = f"character U+{ord(text[error.position]):04X} is not allowed in YAML"
         raise Wrong(what, advice="remove it", place=place) from None
-    except Wrong:
-        raise
     except Exception as error:  # noqa: BLE001 - the scanner lets slips of its own through
         what = f"cannot be read as YAML after this point ({type(error).__name__})"
         raise Wrong(what, advice="check the escapes and quotes that follow", place=place) from None

@@ -2,7 +2,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.experiment import Client, Condition
@@ -94,6 +94,7 @@ def test_a_condition_keeps_its_name_whatever_it_looks_like(tmp_path: Path, name:
     assert cell.fault == name
 
 
+@settings(max_examples=30, deadline=None)  # the first example imports pandas
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=9))
 def test_the_median_lies_within_the_spread_whatever_the_order(
     tmp_path_factory: pytest.TempPathFactory, fresh: list[int]

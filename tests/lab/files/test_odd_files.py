@@ -27,6 +27,13 @@ def _said(path: Path) -> str:
         (b"# only a comment\n", "1:1: the file is empty; write at least one key"),
         (b"---\n", "2:1: must be a mapping, got nothing; write e.g. title: …"),
         (b"7", '1:1: must be a mapping, got "7"; write e.g. title: …'),
+        (
+            b"'a' x",
+            (
+                "1:5: something stands after the end of the one value in \"'a' x\"; "
+                "keep one mapping a file"
+            ),
+        ),
         (b"title: \xff", "1:8: byte 0xff is not UTF-8; save the file as UTF-8"),
         (b"a: b\nc: d\xc3", "2:5: byte 0xc3 is not UTF-8; save the file as UTF-8"),
         ("title: x".encode("utf-16"), "1:1: byte 0xff is not UTF-8; save the file as UTF-8"),
