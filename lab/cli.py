@@ -1,6 +1,7 @@
 """The command line: `python -m lab run | validate`. Imports nothing heavy for `--help`."""
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    _write_anything()
     options = _parser().parse_args(argv)
     try:
         exit_code: int = options.command(options)
@@ -26,6 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(failure, file=sys.stderr)
         return failure.exit_code
     return exit_code
+
+
+def _write_anything() -> None:
+    """Let a terminal without a character show a question mark rather than end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from ipaddress import ip_address
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from lab.errors import UsageError
 from lab.experiment import Experiment
 from lab.plan import Cell
 from lab.running import RunningSystem
@@ -43,21 +41,3 @@ def with_query(url: str, query: Mapping[str, str]) -> str:
     parts = urlsplit(url)
     own = f"{parts.query}&" if parts.query else ""
     return urlunsplit(parts._replace(query=own + urlencode(query)))
-
-
-def refuse_other_hosts(experiment: Experiment) -> None:
-    """Raise `UsageError` unless the load goes to a service of the system or to loopback."""
-    url = experiment.load.request.url
-    if url.startswith("{") or _is_loopback(urlsplit(url).hostname or ""):
-        return
-    raise UsageError(
-        f"{experiment.path}: the load goes to {url}, which is no service of this system and not "
-        "on loopback; send it to {service.url} or 127.0.0.1"
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

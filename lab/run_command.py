@@ -17,7 +17,6 @@ from lab.experiment import Experiment
 from lab.files import read_experiment
 from lab.interrupt import INTERRUPTED, run_until_signal
 from lab.load_worker import start_load_worker
-from lab.loads import refuse_other_hosts
 from lab.manifest import first_manifest
 from lab.plan import Cell, parse_selection, plan
 from lab.progress import Progress
@@ -46,7 +45,6 @@ def run_command(options: RunOptions) -> int:
         UsageError: a file or an option is wrong; nothing was started.
     """
     experiment = read_experiment(options.file)
-    refuse_other_hosts(experiment)
     cells = plan(experiment, only=parse_selection(options.only), repeats=options.repeats)
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC)

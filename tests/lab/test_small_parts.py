@@ -1,0 +1,86 @@
+"""Pure parts of a run: ports, estimate, loads, records."""
+
+import random
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lab.estimate import Estimate, in_words
+from lab.files import read_experiment
+from lab.loads import with_query
+from lab.manifest import plain
+from lab.plan import plan
+from lab.ports import free_port
+from lab.record import ResultFolder
+from tests.lab.small_experiment import write_experiment
+
+
+def test_ports_are_free_distinct_and_below_the_ephemeral_range() -> None:
+    taken: set[int] = set()
+    for _ in range(50):
+        port = free_port(taken, random.Random(4))
+        assert 10_000 <= port < 32_768
+        assert port not in taken
+        taken.add(port)
+
+
+def test_a_port_in_use_is_passed_over() -> None:
+    first = free_port(set(), random.Random(9))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", first))
+        listener.listen()
+
+        assert free_port(set(), random.Random(9)) != first
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "expected"),
+    [
+        ("http://h/p", {}, "http://h/p"),
+        ("http://h/p", {"raw": "true"}, "http://h/p?raw=true"),
+        ("http://h/p?from=USD", {"raw": "true"}, "http://h/p?from=USD&raw=true"),
+        ("http://h/p?a=1", {"b": "x y&z"}, "http://h/p?a=1&b=x+y%26z"),
+    ],
+)
+def test_a_clients_query_is_added_to_the_requests_own(
+    url: str, query: dict[str, str], expected: str
+) -> None:
+    assert with_query(url, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "0 s"), (8, "8 s"), (59.6, "1 min 00 s"), (160, "2 min 40 s")]
+)
+def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
+
+
+def test_time_left_is_learned_from_the_cells_own_runs(tmp_path: Path) -> None:
+    experiment = read_experiment(write_experiment(tmp_path))
+    cells = plan(experiment)
+    estimate = Estimate(experiment, cells)
+    before = estimate.left_s(len(cells) - 1, loads_done=1)
+    estimate.add_run("killed", "direct", 10.0)
+
+    assert before == pytest.approx(2 * 1.0)
+    assert estimate.left_s(len(cells) - 1, loads_done=1) == pytest.approx(2 * 10.0)
+    assert estimate.left_s(len(cells) - 1, loads_done=3) == 0
+
+
+def test_results_of_the_same_second_stand_side_by_side(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 29, 20, 0, 0, tzinfo=UTC)
+    first, second = (ResultFolder.create(tmp_path, "x", now) for _ in range(2))
+
+    assert first.path.name == "20261129T200000Z"
+    assert second.path.name == "20261129T200000Z-2"
+    assert (tmp_path / "x" / "latest").resolve() == second.path.resolve()
+
+
+def test_the_manifest_holds_the_whole_experiment_as_json(tmp_path: Path) -> None:
+    document = plain(read_experiment(write_experiment(tmp_path)))
+
+    assert document["load"]["requests"] == 40
+    assert document["conditions"][1]["faults"][0]["document"] == {"failure": 0.5}
+    assert document["path"] == str(tmp_path / "small.yaml")
