@@ -16,6 +16,7 @@ LIMIT_S = 0.1
 WRITE_EVERY_S = 0.02
 PAUSE_S = 1.0
 _MAX_CONNECTIONS = 32
+_SILENCE = f"Redis was silent for {LIMIT_S:g} s"
 
 
 class NothingKeptError(LookupError):
@@ -63,7 +64,7 @@ class LastGoodRates:
                     await self._write_noted()
                 kept = await self._redis.get(_key(code))
         except TimeoutError as error:
-            raise NothingKeptError(f"Redis was silent for {LIMIT_S:g} s") from error
+            raise NothingKeptError(_SILENCE) from error
         except (RedisError, OSError) as error:
             raise NothingKeptError(f"Redis failed: {error}") from error
         if kept is None:
@@ -72,8 +73,11 @@ class LastGoodRates:
 
     async def check(self) -> None:
         """Raise unless Redis answers."""
-        async with asyncio.timeout(LIMIT_S):
-            await self._redis.ping()
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                await self._redis.ping()
+        except TimeoutError as error:
+            raise TimeoutError(_SILENCE) from error
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
