@@ -1,0 +1,135 @@
+import json
+from random import Random
+
+import httpx
+import pytest
+
+from resilience import (
+    AttemptStarted,
+    BreakerSettings,
+    CircuitOpen,
+    Event,
+    Policies,
+    ResilientClient,
+    RetrySettings,
+    Source,
+)
+from tests.resilience.peers import uvicorn_peer
+
+
+def source(name: str = "rates", policies: Policies | None = None) -> Source:
+    return Source(
+        name=name,
+        base_url="http://rates.test/v1/",
+        headers={"x-key": "k", "x-kept": "yes"},
+        policies=policies or Policies(),
+    )
+
+
+class Server:
+    """Records requests and answers each with the next status."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request."""
+        self.requests.append(request)
+        return httpx.Response(self.statuses.pop(0), json={"n": len(self.requests)})
+
+    def client(self, *sources: Source) -> ResilientClient:
+        """Return a client whose requests all come here."""
+        return ResilientClient(sources, random=Random(1), transport=httpx.MockTransport(self))
+
+
+async def test_a_request_is_made_of_the_sources_and_the_calls_parts() -> None:
+    server = Server(200)
+    async with server.client(source()) as client:
+        response = await client.get(
+            "rates", "/rates/USD", params={"at": "a b&c"}, headers={"x-key": "mine"}
+        )
+    (request,) = server.requests
+    assert str(request.url) == "http://rates.test/v1/rates/USD?at=a+b%26c"
+    assert request.headers["x-key"] == "mine"
+    assert request.headers["x-kept"] == "yes"
+    assert response.json() == {"n": 1}
+    assert response.is_closed
+    assert response.request is request
+
+
+async def test_a_body_is_sent_again_with_each_attempt() -> None:
+    server = Server(503, 500, 201)
+    policies = Policies(retry=RetrySettings(max_retries=2, base_delay_s=0))
+    async with server.client(source(policies=policies)) as client:
+        response = await client.request("post", "rates", "/orders", json={"amount": 5})
+    assert response.status_code == 201
+    assert [json.loads(request.content) for request in server.requests] == [{"amount": 5}] * 3
+
+
+async def test_each_source_has_a_breaker_of_its_own() -> None:
+    server = Server(500, 200)
+    policies = Policies(breaker=BreakerSettings(failure_ratio=None, consecutive_failures=1))
+    async with server.client(
+        source("sick", policies), source("well", policies), source("bare")
+    ) as client:
+        await client.get("sick", "/")
+        with pytest.raises(CircuitOpen, match="'sick'"):
+            await client.get("sick", "/")
+        assert (await client.get("well", "/")).status_code == 200
+        sick = client.breaker("sick")
+        assert sick is not None
+        assert sick.state == "open"
+        assert client.breaker("bare") is None
+
+
+async def test_subscribers_hear_of_every_source() -> None:
+    heard: list[Event] = []
+    server = Server(200, 200)
+    async with server.client(source("one"), source("two")) as client:
+        client.subscribe(heard.append)
+        await client.get("one", "/")
+        await client.get("two", "/")
+    started = [event.source for event in heard if isinstance(event, AttemptStarted)]
+    assert started == ["one", "two"]
+
+
+async def test_wrong_names_and_paths_are_refused_before_anything_is_sent() -> None:
+    with pytest.raises(ValueError, match="two sources are named 'rates'"):
+        Server().client(source(), source())
+    server = Server()
+    async with server.client(source()) as client:
+        with pytest.raises(ValueError, match="no source 'rate'; known: 'rates'"):
+            await client.get("rate", "/")
+        with pytest.raises(ValueError, match='must begin with "/"'):
+            await client.get("rates", "@evil.test/")
+        with pytest.raises(ValueError, match="no source"):
+            client.breaker("rate")
+    assert server.requests == []
+
+
+async def echo_app(scope: dict[str, object], receive: object, send: object) -> None:
+    """Answer with the request's method, path and body."""
+    assert callable(receive)
+    assert callable(send)
+    body = (await receive())["body"]
+    headers = [(b"content-type", b"text/plain")]
+    await send({"type": "http.response.start", "status": 404, "headers": headers})
+    echo = f"{scope['method']} {scope['path']} {body.decode()}".encode()
+    await send({"type": "http.response.body", "body": echo})
+
+
+async def test_a_real_server_is_called_through_all_policies() -> None:
+    everything = Policies(
+        total_timeout_s=5,
+        retry=RetrySettings(),
+        breaker=BreakerSettings(),
+        attempt_timeout_s=3,
+    )
+    with uvicorn_peer(echo_app) as url:
+        here = Source(name="here", base_url=url, policies=everything)
+        async with ResilientClient([here], random=Random(1)) as client:
+            got = await client.get("here", "/a")
+            put = await client.request("PUT", "here", "/b", content="text")
+    assert (got.status_code, got.text) == (404, "GET /a ")
+    assert put.text == "PUT /b text"

@@ -1,0 +1,27 @@
+import pickle
+
+import pytest
+
+from resilience import (
+    AttemptTimeout,
+    CircuitOpen,
+    ResilienceError,
+    ResponseTooLarge,
+    TotalTimeout,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (AttemptTimeout(0.3), "not answered within 0.3 s"),
+        (TotalTimeout(1), "did not end within 1 s"),
+        (CircuitOpen("rates", 1.5, 503), "'rates' is open after 503; the next call may try in 1.5"),
+        (CircuitOpen("rates", None, None), "isolated by hand"),
+        (ResponseTooLarge(10), "larger than 10 bytes"),
+    ],
+)
+def test_an_error_words_itself_and_survives_a_copy(error: ResilienceError, words: str) -> None:
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert words in str(error)
+    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))

@@ -1,0 +1,84 @@
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from resilience import BreakerSettings, Policies, RetrySettings, Source
+
+HOUR_S = 3600.0
+
+
+def test_the_breaker_defaults_are_those_of_polly_pt_001() -> None:
+    rules = BreakerSettings()
+    assert (rules.failure_ratio, rules.minimum_throughput) == (0.1, 100)
+    assert (rules.sampling_s, rules.break_s) == (30, 5)
+    assert (rules.break_generator, rules.consecutive_failures) == (None, None)
+
+
+def test_the_least_legal_breaker_is_accepted_pt_002() -> None:
+    BreakerSettings(failure_ratio=0, minimum_throughput=2, sampling_s=0.5, break_s=0.5)
+
+
+def test_all_that_is_wrong_with_a_breaker_is_said_at_once_pt_003() -> None:
+    with pytest.raises(ValueError, match="minimum_throughput") as raised:
+        BreakerSettings(failure_ratio=0, minimum_throughput=0, sampling_s=0, break_s=0.299)
+    complaints = str(raised.value).splitlines()
+    assert [line.split()[0] for line in complaints] == [
+        "minimum_throughput",
+        "sampling_s",
+        "break_s",
+    ]
+    assert complaints[2] == "break_s must be in 0.5..86400, got 0.299; it is in seconds"
+
+
+def test_all_that_is_wrong_with_retries_is_said_at_once_pt_051() -> None:
+    with pytest.raises(ValueError, match="max_retries") as raised:
+        RetrySettings(max_retries=-3, base_delay_s=-1, max_delay_s=-1)
+    assert len(str(raised.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("build", "complaint"),
+    [
+        (lambda: BreakerSettings(failure_ratio=50), "failure_ratio must be in 0..1, got 50"),
+        (lambda: BreakerSettings(failure_ratio=math.nan), "got nan"),
+        (lambda: BreakerSettings(consecutive_failures=0), "consecutive_failures must be"),
+        (lambda: BreakerSettings(trial_timeout_s=0), "trial_timeout_s must be"),
+        (lambda: BreakerSettings(failure_ratio=None), "both None"),
+        (lambda: RetrySettings(max_retries=0), "use retry=None"),
+        (lambda: RetrySettings(max_retry_after_s=-1), "max_retry_after_s must be"),
+        (lambda: RetrySettings(backoff="cubic"), "got 'cubic'"),  # type: ignore[arg-type]
+        (lambda: Source(name="", base_url="http://x"), "name must not be empty"),
+        (lambda: Source(name="x", base_url="127.0.0.1:80"), "absolute"),
+        (lambda: Source(name="x", base_url="ftp://x"), "absolute"),
+        (lambda: Source(name="x", base_url="http://x/?q=1"), "absolute"),
+        (lambda: Source(name="x", base_url="http://x:port"), "absolute"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_the_value_or_the_next_step(
+    build: Callable[[], Any], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=r".+") as raised:
+        build()
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize("limit_s", [-math.inf, 0, -1, 25 * HOUR_S, 0.009, math.nan])
+@pytest.mark.parametrize("which", ["total_timeout_s", "attempt_timeout_s"])
+def test_a_time_out_outside_10_ms_to_24_h_is_refused_pt_092(which: str, limit_s: float) -> None:
+    with pytest.raises(ValueError, match=which):
+        Policies(**{which: limit_s})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit_s", [0.01, 1, HOUR_S])
+def test_a_time_out_from_10_ms_to_24_h_is_accepted_pt_093(limit_s: float) -> None:
+    Policies(total_timeout_s=limit_s, attempt_timeout_s=limit_s)
+
+
+def test_time_outs_must_fit_each_other_and_the_window_pt_128() -> None:
+    breaker = BreakerSettings(sampling_s=1.0)
+    Policies(total_timeout_s=0.5, attempt_timeout_s=0.5, breaker=breaker)
+    with pytest.raises(ValueError, match="attempt_timeout_s must be at most") as raised:
+        Policies(total_timeout_s=0.5, attempt_timeout_s=0.6, breaker=breaker)
+    assert len(str(raised.value).splitlines()) == 2
