@@ -177,6 +177,40 @@ def test_a_redis_that_comes_back_is_used_again(rates: str, server: Valkey, front
     assert convert(front).json()["source"] == "stale"
 
 
+def test_a_redis_that_takes_no_writes_is_still_read(rates: str, server: Valkey, front: str) -> None:
+    kept = convert(front).json()
+    sicken(rates)
+    assert convert(front).json()["source"] == "stale"
+    heal(rates)
+    with server.client() as redis:
+        redis.config_set("maxmemory", 1)
+        try:
+            newer = convert(front).json()
+            sicken(rates)
+            stale = convert(front).json()
+        finally:
+            redis.config_set("maxmemory", 0)
+
+    assert newer["source"] == "fresh"
+    assert (stale["source"], stale["rate"]) == ("stale", kept["rate"])
+
+
+def test_a_hung_redis_does_not_hold_up_the_end(rates: str, tmp_path: Path) -> None:
+    with (
+        valkey(tmp_path) as server,
+        service("front", RATES_URL=rates, REDIS_URL=server.url) as front,
+    ):
+        convert(front.url)
+        server.hang()
+        convert(front.url)
+        began = time.monotonic()
+        code, errors = front.stop()
+
+    assert code == 0
+    assert "Traceback" not in errors
+    assert time.monotonic() - began < 3
+
+
 def test_the_last_good_rate_is_in_redis_before_the_service_ends(rates: str, tmp_path: Path) -> None:
     with (
         valkey(tmp_path) as server,
