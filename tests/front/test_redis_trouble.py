@@ -81,11 +81,11 @@ def test_a_hung_redis_holds_up_no_fresh_answer_and_a_stale_one_for_100_ms(
             for _ in range(100):
                 answer = client.get(f"{front}/convert?from=USD&amount=100")
                 assert answer.json()["source"] == "fresh"
-            assert time.perf_counter() - began < 2
+            assert time.perf_counter() - began < 5
         sicken(rates)
         began = time.perf_counter()
         assert_no_stale_answer(convert(front), "Redis was silent for 0.1 s")
-        assert 0.1 <= time.perf_counter() - began < 0.5
+        assert 0.1 <= time.perf_counter() - began < 1
         health = httpx.get(f"{front}/health").json()
         assert health == {"redis": "TimeoutError: Redis was silent for 0.1 s", "rates": "ok"}
     finally:
