@@ -24,7 +24,7 @@ _Action = Callable[[Request], Awaitable[Response]]
 class Control:
     """Answers the requests to /chaos.
 
-    GET     what is on: the document with its seed, `on`, `leftS` of the lease, `touched` replies
+    GET     what is on: the document with its seed, `on`, `leftS` of the lease, `touched` requests
     POST    put a fault on, in place of the one before
     PATCH   `ttlS`: a longer lease and nothing else; 409 if nothing is on
     DELETE  take it off

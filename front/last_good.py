@@ -16,6 +16,7 @@ LIMIT_S = 0.1
 WRITE_EVERY_S = 0.02
 PAUSE_S = 1.0
 _MAX_CONNECTIONS = 32
+_SILENCE = f"Redis was silent for {LIMIT_S:g} s"
 
 
 class NothingKeptError(LookupError):
@@ -33,13 +34,14 @@ class LastGoodRates:
     """
 
     def __init__(self, url: str) -> None:
+        # No time-outs of the client's own: the one limit around each use is enough, and wins.
         pool = BlockingConnectionPool.from_url(
             url,
             max_connections=_MAX_CONNECTIONS,
-            timeout=LIMIT_S,
+            timeout=None,
             retry=Retry(NoBackoff(), 0),
-            socket_timeout=LIMIT_S,
-            socket_connect_timeout=LIMIT_S,
+            socket_timeout=None,
+            socket_connect_timeout=None,
         )
         self._redis = Redis.from_pool(pool)
         self._noted: dict[str, Rate] = {}
@@ -60,10 +62,12 @@ class LastGoodRates:
         try:
             async with asyncio.timeout(LIMIT_S):
                 if self._noted or self._one_writer.locked():
-                    await self._write_noted()
+                    # A Redis that takes no writes may still hold an older rate.
+                    with suppress(RedisError, ConnectionError):
+                        await self._write_noted()
                 kept = await self._redis.get(_key(code))
         except TimeoutError as error:
-            raise NothingKeptError(f"Redis was silent for {LIMIT_S:g} s") from error
+            raise NothingKeptError(_SILENCE) from error
         except (RedisError, OSError) as error:
             raise NothingKeptError(f"Redis failed: {error}") from error
         if kept is None:
@@ -72,8 +76,11 @@ class LastGoodRates:
 
     async def check(self) -> None:
         """Raise unless Redis answers."""
-        async with asyncio.timeout(LIMIT_S):
-            await self._redis.ping()
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                await self._redis.ping()
+        except TimeoutError as error:
+            raise TimeoutError(_SILENCE) from error
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -86,7 +93,9 @@ class LastGoodRates:
             with suppress(RedisError, OSError):
                 await self._write_noted_in_time()
         finally:
-            await self._redis.aclose()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LIMIT_S):
+                    await self._redis.aclose()
 
     async def _write_forever(self) -> None:
         while True:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from random import Random
 from types import TracebackType
 from typing import Any, Self
@@ -39,7 +40,7 @@ class ResilientClient:
     Args:
         sources: Names must differ.
         random: Source of jitter; pass a seeded one to repeat a run.
-        max_connections: Open connections, all sources together, >= 1; waiting for one counts
+        max_connections: Open connections, all sources together, 1..65535; waiting for one counts
             against the time-outs.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
         keepalive_s: How long an idle connection is kept, in seconds; less than the servers do.
@@ -48,7 +49,7 @@ class ResilientClient:
             three settings of connections and bodies above are then its own affair.
 
     Raises:
-        ValueError: Two sources share a name.
+        ValueError: Two sources share a name, or a setting is out of range.
     """
 
     def __init__(
@@ -136,9 +137,9 @@ class ResilientClient:
             raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')
         request = httpx.Request(
             method,
-            guarded.base_url + path,
+            _parsed(guarded.base_url + path),
             params=params,
-            headers=_merged(guarded.headers, headers),
+            headers=_merged(guarded.headers, headers) if headers else guarded.headers,
             content=content,
             json=json,
         )
@@ -181,8 +182,12 @@ class ResilientClient:
         return response
 
 
-def _merged(own: httpx.Headers, extra: Mapping[str, str] | None) -> httpx.Headers:
+@lru_cache(maxsize=256)  # parsing costs more than all policies, and paths repeat
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)
+
+
+def _merged(own: httpx.Headers, extra: Mapping[str, str]) -> httpx.Headers:
     headers = httpx.Headers(own)
-    if extra:
-        headers.update(extra)
+    headers.update(extra)
     return headers

@@ -3,6 +3,7 @@
 httpx's own transport loses pool slots when a call is cancelled, which every attempt time-out does.
 """
 
+import math
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -13,6 +14,7 @@ from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
 from resilience.errors import ResponseTooLarge, StaleConnection
+from resilience.ranges import DAY_S, outside, refuse
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
 DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
@@ -25,9 +27,12 @@ class AttemptTransport(AiohttpTransport):
     `max_response_bytes` after decoding raises ResponseTooLarge and costs its connection.
 
     Args:
-        max_connections: Open connections, all hosts together, >= 1; more requests wait for one.
+        max_connections: Open connections, all hosts together, 1..65535; more requests wait.
         max_response_bytes: Largest decoded body, in bytes.
         keepalive_s: How long an idle connection is kept, in seconds.
+
+    Raises:
+        ValueError: A value is out of range.
     """
 
     def __init__(
@@ -37,6 +42,11 @@ class AttemptTransport(AiohttpTransport):
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
     ) -> None:
+        refuse(
+            outside("max_connections", max_connections, 1, 65_535, "100 is usual"),
+            outside("max_response_bytes", max_response_bytes, 0, math.inf, "it is in bytes"),
+            outside("keepalive_s", keepalive_s, 0, DAY_S, "it is in seconds"),
+        )
         super().__init__(trust_env=False, client=self._open_session)
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes

@@ -35,7 +35,7 @@ def run_service(
     """
     try:
         settings = read_settings(settings_class, program, sys.argv[1:] if argv is None else argv)
-        listener = _listen(settings.host, settings.port)
+        listener = _listen(settings.listen_host, settings.port)
     except SettingsError as error:
         sys.stderr.write(f"{program}: {error}\n")
         return WRONG_COMMAND
@@ -53,8 +53,8 @@ def _listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise SettingsError(f"HOST={host!r}: {error.strerror}; name an address here") from error
+    except (OSError, UnicodeError) as error:  # a malformed name fails while it is encoded
+        raise SettingsError(f"cannot listen on {host!r}: {error}; choose another --host") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)

@@ -17,7 +17,8 @@ class ServiceSettings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
-    host: str = Field("127.0.0.1", min_length=1)  # address to listen on
+    # Not "host": some shells and build tools export HOST, which would open us to the network.
+    listen_host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(8000, ge=0, le=65535)  # 0: the system picks a free one
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     shutdown_s: int = Field(3, ge=0, le=60)  # for requests in flight, once asked to stop
@@ -45,7 +46,9 @@ def _flags(program: str, argv: Sequence[str]) -> dict[str, str]:
         epilog="Everything else is set by environment variables.",
         allow_abbrev=False,
     )
-    parser.add_argument("--host", help="address to listen on (environment: HOST)")
+    parser.add_argument(
+        "--host", dest="listen_host", help="address to listen on (environment: LISTEN_HOST)"
+    )
     parser.add_argument("--port", help="port to listen on, 0 for any free one (environment: PORT)")
     return {name: value for name, value in vars(parser.parse_args(argv)).items() if value}
 

@@ -165,7 +165,7 @@ def test_a_slow_service_costs_the_resilient_caller_an_attempt_time_out_and_the_r
     assert source(front, raw="true") == "fresh"
     counted = growth(before, stats(front))
 
-    assert resilient_s < 1.3
+    assert resilient_s < 2
     assert counted["attemptTimeouts"] >= 2
 
 
@@ -177,7 +177,7 @@ def test_a_hung_service_is_waited_for_as_long_as_the_time_outs_say(
     before = stats(front)
     began = time.perf_counter()
     assert source(front, raw="true") == "stale"
-    assert 0.7 <= time.perf_counter() - began < 1.2
+    assert 0.7 <= time.perf_counter() - began < 2
     assert growth(before, stats(front)) == {
         "attempts": 1,
         "attemptsRaw": 1,

@@ -184,3 +184,11 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     async with scripted_peer(answering(OK)) as url, AttemptTransport() as transport:
         assert (await fetch(transport, url)).text == "ok"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_connections": 0}, {"max_response_bytes": -1}, {"keepalive_s": -1}]
+)
+def test_a_setting_out_of_range_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        AttemptTransport(**wrong)

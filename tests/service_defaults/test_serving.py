@@ -59,6 +59,16 @@ def test_a_taken_port_is_one_line_and_exit_code_2(taken_port: int) -> None:
     )
 
 
+def test_an_address_that_is_not_ours_is_one_line_and_exit_code_2() -> None:
+    for host in ("192.0.2.1", "no..name"):
+        process = start("rates_api", "--port", "0", "--host", host)
+        _, errors = process.communicate(timeout=20)
+
+        assert process.returncode == 2
+        assert errors.startswith("rates_api: cannot listen on ")
+        assert errors.count("\n") == 1
+
+
 def test_a_wrong_setting_is_one_line_and_exit_code_2() -> None:
     process = start("rates_api", "--port", "http")
     _, errors = process.communicate(timeout=20)

@@ -12,11 +12,19 @@ def test_flags_override_the_environment_and_the_environment_the_defaults(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PORT", "5001")
-    monkeypatch.setenv("HOST", "127.0.0.2")
+    monkeypatch.setenv("LISTEN_HOST", "127.0.0.2")
 
     settings = read("--port", "5002")
 
-    assert (settings.host, settings.port) == ("127.0.0.2", 5002)
+    assert (settings.listen_host, settings.port) == ("127.0.0.2", 5002)
+
+
+def test_a_host_that_the_shell_exports_opens_nothing_to_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOST", "0.0.0.0")  # noqa: S104 - what must have no effect
+
+    assert read().listen_host == "127.0.0.1"
 
 
 def test_settings_cannot_be_changed() -> None:
