@@ -2,12 +2,19 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import httpx
 
 from resilience.call import Call
-from resilience.errors import AttemptTimeout, Cause
-from resilience.events import AttemptCancelled, AttemptFailed, AttemptStarted, AttemptSucceeded
+from resilience.errors import AttemptTimeout
+from resilience.events import (
+    AttemptCancelled,
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    Event,
+)
 from resilience.outcome import is_transient_status
 from resilience.subscribers import Subscribers
 from resilience.time_limit import TimeLimit
@@ -34,50 +41,25 @@ class AttemptLayer:
             return await call.send()
 
     async def _send_and_tell(self, call: Call) -> httpx.Response:
-        now_s = asyncio.get_running_loop().time
-        self._subscribers.publish(
-            AttemptStarted(source=self._source, at_s=now_s(), attempt=call.attempt)
-        )
+        self._tell(AttemptStarted, call)
         started_ns = time.perf_counter_ns()
         try:
             response = await self._send(call)
         except asyncio.CancelledError:
-            self._subscribers.publish(
-                AttemptCancelled(
-                    source=self._source,
-                    at_s=now_s(),
-                    attempt=call.attempt,
-                    duration_s=_since_s(started_ns),
-                )
-            )
+            self._tell(AttemptCancelled, call, duration_s=_since_s(started_ns))
             raise
         except Exception as error:
-            self._tell_failure(call, error, _since_s(started_ns))
+            self._tell(AttemptFailed, call, cause=error, duration_s=_since_s(started_ns))
             raise
-        if is_transient_status(response.status_code):
-            self._tell_failure(call, response.status_code, _since_s(started_ns))
-            return response
-        self._subscribers.publish(
-            AttemptSucceeded(
-                source=self._source,
-                at_s=now_s(),
-                attempt=call.attempt,
-                status=response.status_code,
-                duration_s=_since_s(started_ns),
-            )
-        )
+        status, duration_s = response.status_code, _since_s(started_ns)
+        if is_transient_status(status):
+            self._tell(AttemptFailed, call, cause=status, duration_s=duration_s)
+        else:
+            self._tell(AttemptSucceeded, call, status=status, duration_s=duration_s)
         return response
 
-    def _tell_failure(self, call: Call, cause: Cause, duration_s: float) -> None:
-        self._subscribers.publish(
-            AttemptFailed(
-                source=self._source,
-                at_s=asyncio.get_running_loop().time(),
-                attempt=call.attempt,
-                cause=cause,
-                duration_s=duration_s,
-            )
-        )
+    def _tell(self, kind: Callable[..., Event], call: Call, **details: object) -> None:
+        self._subscribers.tell(kind, source=self._source, attempt=call.attempt, **details)
 
 
 def _since_s(started_ns: int) -> float:

@@ -1,7 +1,5 @@
 """The layer that holds calls back from a sick source."""
 
-import asyncio
-
 import httpx
 
 from resilience.call import Call, Layer
@@ -44,15 +42,12 @@ class BreakerLayer:
         try:
             return self._breaker.admit()
         except CircuitOpen as rejection:
-            if self._subscribers:
-                self._subscribers.publish(
-                    CallRejected(
-                        source=self._source,
-                        at_s=asyncio.get_running_loop().time(),
-                        attempt=call.attempt,
-                        retry_after_s=rejection.retry_after_s,
-                    )
-                )
+            self._subscribers.tell(
+                CallRejected,
+                source=self._source,
+                attempt=call.attempt,
+                retry_after_s=rejection.retry_after_s,
+            )
             raise
 
 

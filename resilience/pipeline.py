@@ -1,6 +1,6 @@
 """The policies of one source, put around its calls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from random import Random
 
@@ -40,29 +40,18 @@ class Pipeline:
     ) -> None:
         told = subscribers if subscribers is not None else Subscribers()
         self.breaker: CircuitBreaker | None = None
-        layers: list[Layer] = [
-            AttemptLayer(policies.attempt_timeout_s, source=source, subscribers=told)
-        ]
         if policies.breaker is not None:
             self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=told)
-            layers.append(BreakerLayer(self.breaker, layers[-1], source=source, subscribers=told))
-        if policies.retry is not None:
-            layers.append(
-                RetryLayer(
-                    policies.retry,
-                    layers[-1],
-                    source=source,
-                    subscribers=told,
-                    random=random,
-                    wall_clock=wall_clock,
-                )
+        layers = list(
+            _layers(
+                policies,
+                breaker=self.breaker,
+                source=source,
+                told=told,
+                random=random,
+                wall_clock=wall_clock,
             )
-        if policies.total_timeout_s is not None:
-            layers.append(
-                TotalTimeoutLayer(
-                    policies.total_timeout_s, layers[-1], source=source, subscribers=told
-                )
-            )
+        )
         self._outermost = layers[-1]
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
 
@@ -83,3 +72,31 @@ class Pipeline:
             httpx.TransportError: The network failed in the last attempt.
         """
         return await self._outermost(Call(method, send))
+
+
+def _layers(
+    policies: Policies,
+    *,
+    breaker: CircuitBreaker | None,
+    source: str,
+    told: Subscribers,
+    random: Random,
+    wall_clock: Callable[[], datetime],
+) -> Iterator[Layer]:
+    """Yield the layers that the policies ask for, innermost first, each around the one before."""
+    layer: Layer = AttemptLayer(policies.attempt_timeout_s, source=source, subscribers=told)
+    yield layer
+    if breaker is not None:
+        yield (layer := BreakerLayer(breaker, layer, source=source, subscribers=told))
+    if policies.retry is not None:
+        layer = RetryLayer(
+            policies.retry,
+            layer,
+            source=source,
+            subscribers=told,
+            random=random,
+            wall_clock=wall_clock,
+        )
+        yield layer
+    if policies.total_timeout_s is not None:
+        yield TotalTimeoutLayer(policies.total_timeout_s, layer, source=source, subscribers=told)

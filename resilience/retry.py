@@ -7,6 +7,7 @@ retries of this layer off as well, and `set_testing` its waits.
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
@@ -139,39 +140,32 @@ class RetryLayer:
         """Answer stamina, which asks after every attempt, be it cancelled: False ends the call."""
         if not isinstance(error, _TRANSIENT):
             return False
-        now_s = asyncio.get_running_loop().time()
         step = next_step(
             settings=self._settings,
             method=call.method,
             failed_attempts=call.attempt,
             computed_delay_s=next(delays),
             asked_delay_s=self._asked_delay_s(error),
-            time_left_s=float("inf") if call.deadline_s is None else call.deadline_s - now_s,
+            time_left_s=_time_left_s(call),
         )
-        self._tell(call, _cause_of(error), step, now_s)
-        return False if isinstance(step, GaveUpReason) else step
+        told = {"source": self._source, "attempt": call.attempt, "cause": _cause_of(error)}
+        if isinstance(step, GaveUpReason):
+            self._subscribers.tell(GaveUp, reason=step, **told)
+            return False
+        self._subscribers.tell(RetryScheduled, delay_s=step, **told)
+        return step
 
     def _asked_delay_s(self, error: Exception) -> float | None:
         if not self._settings.honour_retry_after or not isinstance(error, _TransientResponse):
             return None
         return retry_after_s(error.response, self._wall_clock)
 
-    def _tell(self, call: Call, cause: Cause, step: float | GaveUpReason, at_s: float) -> None:
-        if not self._subscribers:
-            return
-        if isinstance(step, GaveUpReason):
-            self._subscribers.publish(
-                GaveUp(
-                    source=self._source, at_s=at_s, attempt=call.attempt, cause=cause, reason=step
-                )
-            )
-            return
-        self._subscribers.publish(
-            RetryScheduled(
-                source=self._source, at_s=at_s, attempt=call.attempt, cause=cause, delay_s=step
-            )
-        )
-
 
 def _cause_of(error: Exception) -> Cause:
     return error.response.status_code if isinstance(error, _TransientResponse) else error
+
+
+def _time_left_s(call: Call) -> float:
+    if call.deadline_s is None:
+        return math.inf
+    return call.deadline_s - asyncio.get_running_loop().time()

@@ -1,5 +1,6 @@
 """Who hears about events."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -13,8 +14,7 @@ Handler = Callable[[Event], None]
 class Subscribers:
     """Handlers of events, called in the order of subscription.
 
-    It is false while nobody listens, so that a publisher can spare itself the event:
-    `if subscribers: subscribers.publish(…)`.
+    It is false while nobody listens, so that a publisher can spare itself the event.
     """
 
     __slots__ = ("_handlers",)
@@ -28,6 +28,11 @@ class Subscribers:
     def add(self, handler: Handler) -> None:
         """Call `handler` with each event from now on."""
         self._handlers = (*self._handlers, handler)
+
+    def tell(self, kind: Callable[..., Event], **details: object) -> None:
+        """Publish `kind(…)` with these details, timed by the running loop, if anybody listens."""
+        if self._handlers:
+            self.publish(kind(at_s=asyncio.get_running_loop().time(), **details))
 
     def publish(self, event: Event) -> None:
         """Tell every handler, here and now; what a handler raises is logged and swallowed."""

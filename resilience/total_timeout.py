@@ -1,7 +1,5 @@
 """The outermost layer: a limit on the whole call."""
 
-import asyncio
-
 import httpx
 
 from resilience.call import Call, Layer
@@ -29,17 +27,11 @@ class TotalTimeoutLayer:
                 call.deadline_s = limit.deadline_s
                 return await self._inner(call)
         except TotalTimeout as error:
-            self._announce(call, error)
-            raise
-
-    def _announce(self, call: Call, error: TotalTimeout) -> None:
-        if self._subscribers:
-            self._subscribers.publish(
-                GaveUp(
-                    source=self._source,
-                    at_s=asyncio.get_running_loop().time(),
-                    attempt=call.attempt,
-                    cause=error,
-                    reason=GaveUpReason.TOTAL_TIMEOUT,
-                )
+            self._subscribers.tell(
+                GaveUp,
+                source=self._source,
+                attempt=call.attempt,
+                cause=error,
+                reason=GaveUpReason.TOTAL_TIMEOUT,
             )
+            raise

@@ -145,7 +145,6 @@ class _BoundedResponse(httpx.Response):
 
 _HTTPX_ERRORS: tuple[tuple[type[aiohttp.ClientError], type[httpx.TransportError]], ...] = (
     (_StaleConnectionError, StaleConnection),
-    (aiohttp.ClientConnectionResetError, StaleConnection),  # closed before a byte was written
     (aiohttp.ClientConnectorError, httpx.ConnectError),
     (aiohttp.ServerDisconnectedError, httpx.RemoteProtocolError),
     (aiohttp.ClientPayloadError, httpx.RemoteProtocolError),

@@ -218,6 +218,16 @@ def test_a_late_failure_does_not_prolong_a_break() -> None:
     assert scenario.rejection().retry_after_s == 1.0
 
 
+def test_a_late_failure_of_before_the_outage_does_not_count_after_it() -> None:
+    scenario = Scenario()
+    late = scenario.breaker.admit(), scenario.breaker.admit()
+    scenario.half_open()
+    scenario.succeed()
+    for permit in late:
+        permit.failure(BOOM)
+    assert (scenario.breaker.state, scenario.breaker.last_cause) == ("closed", None)
+
+
 def test_a_circuit_goes_round_through_all_states_pt_040() -> None:
     scenario = Scenario()
     scenario.half_open()
