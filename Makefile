@@ -26,7 +26,7 @@ run: $(VENV)/.runtime ## repeat Table 18.4 and print it
 	$(BIN)/python -m lab run experiments/table184.yaml
 
 test: $(VENV)/.dev ## run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 4
 
 lint: $(VENV)/.dev ## style, format and types
 	$(BIN)/ruff check .

@@ -41,7 +41,7 @@ async def scripted_peer(behave: Behaviour) -> AsyncIterator[str]:
 def uvicorn_peer(app: object) -> Iterator[str]:
     """Serve an ASGI app from a thread of its own; yield the base URL."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))  # type: ignore[arg-type]
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))  # type: ignore[arg-type]
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:

@@ -47,7 +47,7 @@ async def play(told: Told, script: Script, cancel_after_s: float | None) -> floa
     task = asyncio.create_task(told.run(script))
     if cancel_after_s is not None:
         loop.call_later(cancel_after_s, task.cancel)
-    await asyncio.wait([task])
+    await asyncio.gather(task, return_exceptions=True)  # how it ended shows in the events
     return loop.time() - started_s
 
 
