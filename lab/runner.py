@@ -9,7 +9,7 @@ import httpx
 
 from lab.errors import NoValidData
 from lab.experiment import ChaosFault, Experiment
-from lab.faults import StillOn, applied
+from lab.faults import StillOn, applied, is_off
 from lab.load_worker import LoadWorker
 from lab.loads import load_for, steady_state_load
 from lab.plan import Cell
@@ -42,6 +42,7 @@ class Runner:
         self._progress = progress
         self._seed = seed
         self._is_fresh = True
+        self._attempts_before_fault: int | None = None
 
     async def run(self, cells: Sequence[Cell]) -> None:
         """Run all cells in order; each finished run is on disk when the next begins.
@@ -66,6 +67,7 @@ class Runner:
                 still_on.append(
                     await faults.enter_async_context(applied(fault, self._system, chance))
                 )
+            self._attempts_before_fault = await self._attempts()
             for number in range(1, cell.warmup + 1):
                 self._progress.step(f"warm-up {number}/{cell.warmup}", load.requests)
                 await self._send(load)
@@ -103,7 +105,6 @@ class Runner:
         attempts_before = await self._attempts()
         samples = await self._send(load)
         attempts_after = await self._attempts()
-        counted = attempts_before is not None and attempts_after is not None
         row = RunRow(
             started=started,
             fault=cell.condition.name,
@@ -111,18 +112,20 @@ class Runner:
             repeat=repeat,
             tasks=cell.tasks,
             summary=summarise(samples, load.outcome.classes),
-            attempts=attempts_after - attempts_before if counted else None,  # type: ignore[operator]
-            note=await self._why_invalid(still_on),
+            attempts=_difference(attempts_before, attempts_after),
+            note=await self._why_invalid(still_on, attempts_after),
         )
         self._folder.add_run(row, samples)
         self._progress.end_run(row)
 
-    async def _why_invalid(self, still_on: Sequence[StillOn]) -> str:
+    async def _why_invalid(self, still_on: Sequence[StillOn], attempts: int | None) -> str:
         if dead := self._system.dead_services():
             return f"service {dead[0]} ended by itself"
         for is_on in still_on:
             if not await is_on():
                 return "the fault ended before the run did"
+        if still_on and _difference(self._attempts_before_fault, attempts) == 0:
+            return "no call has reached the sick service"
         return ""
 
     async def _send(self, load: Load) -> Samples:
@@ -145,14 +148,15 @@ class Runner:
     async def _check_clean(self, cell: Cell) -> None:
         """Make sure that no fault is left on once the cell's own have been reverted."""
         for name in {f.service for f in cell.condition.faults if isinstance(f, ChaosFault)}:
-            service = self._system.system.service(name)
-            url = self._system.url(name) + (service.chaos or "")
-            reply = await self._system.http.get(url)
-            if not reply.is_success or reply.json()["on"]:
-                raise NoValidData(f"the fault of {_title(cell)} is still on at {url}: {reply.text}")
+            if not await is_off(self._system, name):
+                raise NoValidData(f"after {_title(cell)} the fault of {name} could not be cleared")
 
     def _note(self, event: str, cell: Cell, **fields: object) -> None:
         self._folder.add_event(event, cell=_title(cell), **fields)
+
+
+def _difference(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
 
 
 def _title(cell: Cell) -> str:

@@ -3,7 +3,7 @@
     chaos      the service's own fault injector, under a lease that ends by itself
     process    pause, stop and kill of the service's process
 
-`applied` yields a check that tells whether the fault is still on.
+`applied` yields a check: is the fault still on?
 """
 
 import random
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 from lab.experiment import ChaosFault, Fault
-from lab.faults.chaos import chaos_fault
+from lab.faults.chaos import chaos_fault, is_off
 from lab.faults.process import process_fault
 from lab.running import RunningSystem
 
@@ -33,4 +33,4 @@ def applied(
     return process_fault(fault, system)
 
 
-__all__ = ["StillOn", "applied"]
+__all__ = ["StillOn", "applied", "is_off"]

@@ -24,13 +24,12 @@ async def chaos_fault(
     Raises:
         NoValidData: the injector refuses the document or does not answer.
     """
-    service = system.system.service(fault.service)
-    url = system.url(fault.service) + (service.chaos or "/chaos")
+    url = _injector(system, fault.service)
     document = {"seed": seed} | dict(fault.document) | {"ttlS": LEASE_S}
     await _switch_on(system.http, url, document)
     renewal = asyncio.create_task(_renew(system.http, url))
     try:
-        yield lambda: _is_on(system.http, url)
+        yield lambda: _is_on(system, url)
     finally:
         renewal.cancel()
         await asyncio.wait({renewal})
@@ -44,6 +43,8 @@ async def _switch_on(http: httpx.AsyncClient, url: str, document: dict[str, obje
         raise NoValidData(f"the fault injector at {url} does not answer: {failure!r}") from failure
     if reply.is_error:
         raise NoValidData(f"the fault injector at {url} refused {document}: {reply.text[:300]}")
+    if not _says_on(reply):
+        raise NoValidData(f"the fault {document} has no effect, says {url}; give it one")
 
 
 async def _renew(http: httpx.AsyncClient, url: str) -> None:
@@ -54,11 +55,32 @@ async def _renew(http: httpx.AsyncClient, url: str) -> None:
             await http.patch(url, json={"ttlS": LEASE_S}, timeout=RENEW_EVERY_S)
 
 
-async def _is_on(http: httpx.AsyncClient, url: str) -> bool:
+async def is_off(system: RunningSystem, service: str) -> bool:
+    """Tell whether the service's injector answers that nothing is on."""
+    reply = await _look(system.http, _injector(system, service))
+    return reply is not None and reply.is_success and not _says_on(reply)
+
+
+async def _is_on(system: RunningSystem, url: str) -> bool:
+    reply = await _look(system.http, url)
+    return reply is not None and _says_on(reply)
+
+
+async def _look(http: httpx.AsyncClient, url: str) -> httpx.Response | None:
     try:
-        reply = await http.get(url, timeout=REVERT_S)
+        return await http.get(url, timeout=REVERT_S)
+    except httpx.HTTPError:
+        return None
+
+
+def _injector(system: RunningSystem, service: str) -> str:
+    return system.url(service) + (system.system.service(service).chaos or "/chaos")
+
+
+def _says_on(reply: httpx.Response) -> bool:
+    try:
         return bool(reply.is_success and reply.json()["on"])
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return False
 
 

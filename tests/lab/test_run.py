@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.small_experiment import EXPERIMENT, LabProcess, rows, run_lab, write_experiment
+from tests.lab.small_experiment import (
+    EXPERIMENT,
+    SYSTEM,
+    LabProcess,
+    rows,
+    run_lab,
+    write_experiment,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -172,3 +179,26 @@ def test_validate_says_what_a_run_would_do(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert done.stdout.endswith("small.yaml: ok: 6 cells, 12 measured runs, 416 requests in them\n")
+
+
+def test_a_run_that_never_reached_the_sick_service_does_not_count(tmp_path: Path) -> None:
+    """The load goes to one service, the fault to another, and the counter says so."""
+    system = SYSTEM + SYSTEM.partition("\n")[2].replace("  rates:", "  other:")
+    unreached = (
+        EXPERIMENT[: EXPERIMENT.index("  half fail")] + "  far: [{chaos: other, delay: 9ms}]\n"
+    )
+    counted_on_other = system.replace("    attempts: {path: /stats, json: received}\n", "", 1)
+    file = write_experiment(tmp_path, unreached, counted_on_other)
+    done = run_lab("run", file, "--out", tmp_path, "--only", "fault=far", "--repeats", "1")
+    [run] = rows(tmp_path / "small" / "latest" / "runs.csv")
+
+    assert run["note"] == "no call has reached the sick service"
+    assert done.returncode == 3
+
+
+def test_a_fault_without_effect_is_no_fault(tmp_path: Path) -> None:
+    nothing = ONE_CELL + "  nothing: [{chaos: rates, failure: 0}]\n"
+    done = run_lab("run", write_experiment(tmp_path, nothing), "--out", tmp_path)
+
+    assert done.returncode in {2, 3}
+    assert "effect" in done.stderr
