@@ -33,9 +33,9 @@ def test_nothing_is_left_and_nothing_is_lost(
     lab.process.send_signal(number)
     done = lab.finish()
 
-    if number != signal.SIGKILL:
-        assert done.returncode in {130, -signal.SIGTERM, 0}
-    assert "Traceback" not in done.stderr
+    if (tmp_path / "out").exists():  # else it ended while Python itself was starting
+        assert done.returncode in ({-signal.SIGKILL, 0} if number == signal.SIGKILL else {130, 0})
+        assert "Traceback" not in done.stderr
     assert survivors_after(lab, GONE_WITHIN_S) == []
     assert runs_on_disk(tmp_path / "out") >= done.stderr.count(", run ")
 
