@@ -6,7 +6,8 @@ import sys
 
 if __name__ == "__main__":
     # Until there is something to undo, an interrupt needs no traceback and no clean-up.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(130))
     from lab.cli import main
 
     sys.exit(main())
