@@ -41,7 +41,9 @@ def read_question(query: QueryParams) -> Question:
     fields = {name: complaint for name, complaint in wrong.items() if complaint}
     if fields:
         raise ProblemError(422, f"cannot convert: check {', '.join(fields)}", fields=fields)
-    return Question(code=code.upper(), amount=Decimal(amount), raw=_RAW[raw.lower()])
+    return Question(
+        code=code.upper(), amount=abs(Decimal(amount)), raw=_RAW[raw.lower()]
+    )  # -0 is 0
 
 
 def _complaint_about(amount: str) -> str | None:

@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LabError as failure:
         print(failure, file=sys.stderr)
         return failure.exit_code
+    except OSError as failure:  # no descriptor, no space, no permission, wherever it was
+        print(f"the system refuses: {failure}", file=sys.stderr)
+        return LabError.exit_code
     return exit_code
 
 

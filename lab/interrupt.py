@@ -1,8 +1,9 @@
-"""Ctrl-C and SIGTERM cancel the work, which then undoes what it did."""
+"""Ctrl-C, SIGTERM and SIGHUP cancel the work, which then undoes what it did."""
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 INTERRUPTED = 130
@@ -21,12 +22,33 @@ def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
 async def _cancel_on_signal(work: Coroutine[Any, Any, int]) -> int:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
-    for number in _SIGNALS:
+    before = {number: signal.getsignal(number) for number in _heeded()}
+    for number in before:
         loop.add_signal_handler(number, task.cancel)
     try:
         return await task
     except asyncio.CancelledError:
         return INTERRUPTED
     finally:
-        for number in _SIGNALS:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+@contextmanager
+def finish_first() -> Iterator[list[int]]:
+    """Let the block finish whatever signal comes; yield the list of those that came."""
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in _heeded()}
+    for number in before:
+        signal.signal(number, lambda which, _: came.append(which))
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _heeded() -> list[signal.Signals]:
+    """Return the signals that nobody asked to be ignored, as nohup does with SIGHUP."""
+    return [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]

@@ -28,14 +28,18 @@ class LoadWorker:
         """
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        samples = Samples()
         self._process.stdin.write(json.dumps(load.to_document()).encode() + b"\n")
         while line := await self._process.stdout.readline():
             message: dict[str, Any] = json.loads(line)
             if "samples" in message:
-                return Samples(**message["samples"])
+                samples.extend(Samples(**message["samples"]))
+            if message.get("done"):
+                return samples
             if "error" in message:
                 raise NoValidData(f"the load generator refused the load: {message['error']}")
-            on_finished(message["finished"])
+            if "finished" in message:
+                on_finished(message["finished"])
         raise NoValidData("the load generator ended in mid-load; run it again")
 
 
@@ -58,6 +62,9 @@ async def start_load_worker() -> AsyncIterator[LoadWorker]:
         try:
             async with asyncio.timeout(GOODBYE_S):
                 await process.wait()
+        except TimeoutError:
+            pass  # it hangs; killed below
         finally:
             if process.returncode is None:
                 process.kill()
+                await process.wait()

@@ -6,7 +6,7 @@ that has something to say.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 from rich.live import Live
@@ -70,7 +70,8 @@ class Progress:
         self._loads_done += 1
         self._runs_done += 1
         self._estimate.add_run(row.fault, row.client, row.summary.duration_s)
-        self._console.print(self._run_line(row), highlight=False, soft_wrap=True, markup=False)
+        with suppress(OSError):  # whoever watched has gone away; the run goes on
+            self._console.print(self._run_line(row), highlight=False, soft_wrap=True, markup=False)
         self._draw()
 
     def _run_line(self, row: RunRow) -> str:

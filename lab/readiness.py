@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
+from http import HTTPStatus
 
 import httpx
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from lab.control import NoAnswerError, ask
 
 ONE_PROBE_S = 1.0
 
@@ -17,10 +21,10 @@ def http_probe(http: httpx.AsyncClient, url: str) -> Probe:
 
     async def probe() -> bool:
         try:
-            reply = await http.get(url, timeout=ONE_PROBE_S)
-        except httpx.HTTPError:
+            answer = await ask(http, "GET", url, within_s=ONE_PROBE_S)
+        except NoAnswerError:
             return False
-        return reply.status_code == httpx.codes.OK
+        return answer.status == HTTPStatus.OK
 
     return probe
 
@@ -41,26 +45,14 @@ def tcp_probe(port: int) -> Probe:
 
 
 def redis_probe(url: str) -> Probe:
-    """Return a probe that is true when the server at *url* answers PING.
-
-    A server that wants a password answers with an error: it is there, and its clients have the
-    URL with the password in it.
-    """
-    parts = urlsplit(url)
+    """Return a probe that is true when the server at *url* answers PING, password and all."""
 
     async def probe() -> bool:
-        try:
-            async with asyncio.timeout(ONE_PROBE_S):
-                reader, writer = await asyncio.open_connection(
-                    parts.hostname or "127.0.0.1", parts.port or 6379
-                )
-                try:
-                    writer.write(b"PING\r\n")
-                    answer = await reader.readline()
-                finally:
-                    writer.close()
-        except (OSError, TimeoutError):
-            return False
-        return answer.startswith((b"+PONG", b"-NOAUTH"))
+        async with Redis.from_url(url) as redis:
+            try:
+                async with asyncio.timeout(ONE_PROBE_S):
+                    return bool(await redis.ping())
+            except (RedisError, OSError, TimeoutError):
+                return False
 
     return probe

@@ -86,10 +86,11 @@ class ResultFolder:
             UsageError: the folder cannot be written.
         """
         stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+        parent = out / (experiment.lstrip(".") or "experiment")  # "..": it stays inside
         try:
-            path = _make_new(out / experiment, stamp)
+            path = _make_new(parent, stamp)
             (path / "logs").mkdir()
-            _point(out / experiment / "latest", path.name)
+            _point(parent / "latest", path.name)
         except OSError as failure:
             raise UsageError(
                 f"cannot write results to {out}: {failure.strerror}; choose another with --out"
@@ -99,13 +100,16 @@ class ResultFolder:
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Write or replace the manifest, whole."""
         temporary = self.path / "manifest.json.new"
-        temporary.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        temporary.write_bytes(text.encode(errors="backslashreplace"))  # file names can be any bytes
         temporary.replace(self.path / "manifest.json")
 
     def add_event(self, event: str, **fields: object) -> None:
         """Append one line to the journal."""
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event}
-        _append(self.path / "events.jsonl", json.dumps(entry | fields, ensure_ascii=False) + "\n")
+        line = json.dumps(entry | fields, ensure_ascii=False) + "\n"
+        with (self.path / "events.jsonl").open("ab") as file:
+            file.write(line.encode(errors="backslashreplace"))
 
     def add_run(self, row: RunRow, samples: Samples) -> None:
         """Append a finished run: its requests first, so that a row always has its requests."""
@@ -138,11 +142,6 @@ def _csv(rows: Iterable[Sequence[object]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
-
-
-def _append(path: Path, text: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _append_synced(path: Path, content: bytes) -> None:

@@ -1,18 +1,42 @@
 """Where the Redis of a system comes from: $REDIS_URL, a server on PATH, or the embedded one."""
 
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from urllib.parse import urlsplit
 
-from lab.errors import NoValidData
+from redis.asyncio.connection import parse_url
+
+from lab.errors import NoValidData, UsageError
 
 URL_VARIABLE = "REDIS_URL"
 _SERVERS = ("redis-server", "valkey-server")
+_PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 
 
-def url_of_running_server(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the URL of a server that is already there, or None if one has to be started."""
-    return (os.environ if environment is None else environment).get(URL_VARIABLE) or None
+def url_of_running_server() -> str | None:
+    """Return the URL of a server that is already there, or None if one has to be started.
+
+    Raises:
+        UsageError: the variable holds no URL of a Redis.
+    """
+    url = os.environ.get(URL_VARIABLE)
+    if not url:
+        return None
+    try:
+        parse_url(url)  # knows redis://, rediss:// and unix://
+        _ = urlsplit(url).port  # which raises for one out of range
+    except ValueError as problem:
+        raise UsageError(
+            f"{URL_VARIABLE}={without_password(url)} is no URL of a Redis: {problem}; write "
+            "redis://127.0.0.1:6379/0, or unset it to have one started"
+        ) from problem
+    return url
+
+
+def without_password(url: str) -> str:
+    """Return *url* fit for a log: a password in it is replaced."""
+    return _PASSWORD.sub(r"\1***@", url)
 
 
 def command_line(port: int) -> list[str]:

@@ -1,21 +1,24 @@
 """`lab run`: from an experiment file to the table on the screen and the result folder."""
 
+import os
 import random
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 
+from lab import redis_server
 from lab.conclusion import conclude, exit_code_of
 from lab.errors import NoValidData
 from lab.estimate import Estimate
 from lab.experiment import Experiment
 from lab.files import read_experiment
-from lab.interrupt import INTERRUPTED, run_until_signal
+from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
 from lab.load_worker import start_load_worker
 from lab.manifest import first_manifest
 from lab.plan import Cell, parse_selection, plan
@@ -45,6 +48,8 @@ def run_command(options: RunOptions) -> int:
         UsageError: a file or an option is wrong; nothing was started.
     """
     experiment = read_experiment(options.file)
+    if any(service.backing == "redis" for service in experiment.system.services):
+        redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
     cells = plan(experiment, only=parse_selection(options.only), repeats=options.repeats)
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC)
@@ -53,14 +58,31 @@ def run_command(options: RunOptions) -> int:
     manifest = first_manifest(experiment, seed=seed, started=started)
     folder.write_manifest(manifest)
     exit_code = run_until_signal(session.run())
-    folder.write_manifest(manifest | session.ending)
-    if folder.has_runs:
-        whole = cells if exit_code == 0 else None
-        report = conclude(experiment, whole, folder, language=options.language)
-        Console().print(TerminalReport(report=report, words=LANGUAGES[options.language]))
-        exit_code = exit_code or exit_code_of(report)
-    print(_last_word(exit_code, session, folder), file=sys.stderr)
+    with finish_first() as signals:
+        folder.write_manifest(manifest | session.ending)
+        if folder.has_runs:
+            whole = cells if exit_code == 0 else None
+            report = conclude(experiment, whole, folder, language=options.language)
+            _show(TerminalReport(report=report, words=LANGUAGES[options.language]), folder)
+            exit_code = exit_code or exit_code_of(report)
+        exit_code = INTERRUPTED if signals else exit_code
+        _say(_last_word(exit_code, session, folder))
     return exit_code
+
+
+def _show(table: TerminalReport, folder: ResultFolder) -> None:
+    """Print the table; a reader who has gone away, or a full disk, spoils nothing."""
+    try:
+        Console().print(table)
+        sys.stdout.flush()
+    except OSError as failure:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - or the exit would try again
+        _say(f"the table cannot be printed ({failure.strerror}); it is in {folder.path}/table.md")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # nobody listens
+        print(text, file=sys.stderr, flush=True)
 
 
 def _last_word(exit_code: int, session: "_Session", folder: ResultFolder) -> str:
@@ -91,10 +113,10 @@ class _Session:
             with progress.shown():
                 await self._run_cells(progress)
             self.ending["status"] = "finished"
-        except NoValidData as failure:
+        except (NoValidData, OSError) as failure:
             self.ending["status"] = f"failed: {failure}"
-            console.print(str(failure), style="red", markup=False, highlight=False, soft_wrap=True)
-            return failure.exit_code
+            _say(str(failure))
+            return NoValidData.exit_code
         finally:
             ended = datetime.now(UTC).isoformat(timespec="milliseconds")
             total_s = round((time.perf_counter_ns() - began_ns) / 1e9, 3)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
-import httpx
-
+from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
 from lab.experiment import ChaosFault, Experiment
 from lab.faults import StillOn, applied, is_off
@@ -16,6 +15,7 @@ from lab.plan import Cell
 from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
 from lab.running import RunningSystem
+from lab.system import Counter
 from loadgen import Load, Samples, summarise
 
 COUNTER_TIMEOUT_S = 2.0
@@ -137,13 +137,18 @@ class Runner:
         """Read how many calls the system has sent so far to its sick service, if it counts them."""
         for service in self._system.system.services:
             if (counter := service.attempts) is not None:
-                url = self._system.url(service.name) + counter.path
-                try:
-                    reply = await self._system.http.get(url, timeout=COUNTER_TIMEOUT_S)
-                    return int(reply.json()[counter.json_field])
-                except (httpx.HTTPError, ValueError, KeyError, TypeError):
-                    return None
+                return await self._count(self._system.url(service.name), counter)
         return None
+
+    async def _count(self, url: str, counter: Counter) -> int | None:
+        try:
+            answer = await ask(
+                self._system.http, "GET", url + counter.path, within_s=COUNTER_TIMEOUT_S
+            )
+        except NoAnswerError:
+            return None
+        count = answer.field(counter.json_field)
+        return count if type(count) is int else None
 
     async def _check_clean(self, cell: Cell) -> None:
         """Make sure that no fault is left on once the cell's own have been reverted."""
@@ -156,7 +161,8 @@ class Runner:
 
 
 def _difference(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
+    """Return how far a counter went on; None if it is unknown or was set back meanwhile."""
+    return None if before is None or after is None or after < before else after - before
 
 
 def _title(cell: Cell) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from lab import redis_server
+from lab.environment import service_environment
 from lab.errors import NoValidData
 from lab.keeper import Keeper, KeeperError, OwnedProcess
 from lab.ports import free_port
@@ -23,6 +24,7 @@ from lab.templates import fill
 STOP_GRACE_S = 5.0
 PROBE_EVERY_S = 0.02
 LAST_LOG_LINES = 5
+LAST_LOG_BYTES = 600
 
 Environment = Mapping[str, Mapping[str, str]]  # service name -> variables on top of its own
 
@@ -85,8 +87,17 @@ class RunningSystem:
         await self._processes.pop(name).wait()
 
     def dead_services(self) -> list[str]:
-        """Return the names of services that ended on their own."""
+        """Return the names of services that ended on their own; `NoValidData` if all were lost."""
+        self._keeper.check()
         return [name for name, process in self._processes.items() if process.exit_code is not None]
+
+    def is_paused(self, name: str) -> bool | None:
+        """Tell whether a service's process is held by SIGSTOP; None where the system cannot say."""
+        return self._processes[name].is_stopped()
+
+    async def answers(self, name: str) -> bool:
+        """Tell whether something accepts connections on the service's port."""
+        return await tcp_probe(int(self._values[f"{name}.port"]))()
 
     async def stop_all(self) -> None:
         """Stop all processes, those first that need others."""
@@ -110,7 +121,7 @@ class RunningSystem:
         try:
             process = await self._keeper.start(
                 argv,
-                env=dict(os.environ) | environment,
+                env=service_environment(environment, service.inherit),
                 cwd=Path.cwd(),
                 log=self._logs / f"{service.name}.log",
             )
@@ -156,7 +167,8 @@ class RunningSystem:
     def _not_ready(self, service: Service) -> str:
         where = self.url(service.name) + (service.ready or "")
         if service.backing and (url := redis_server.url_of_running_server()):
-            return f"no Redis answers at {redis_server.URL_VARIABLE}={url}; start it or unset it"
+            shown = redis_server.without_password(url)
+            return f"no Redis answers at {redis_server.URL_VARIABLE}={shown}; start it or unset it"
         return (
             f"service {service.name} was not ready at {where} after {service.ready_timeout_s:g} s; "
             f"{self._last_words(service)}"
@@ -164,9 +176,16 @@ class RunningSystem:
 
     def _last_words(self, service: Service) -> str:
         log = self._logs / f"{service.name}.log"
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        lines = _end_of(log).splitlines() if log.exists() else []
         tail = " | ".join(lines[-LAST_LOG_LINES:]) or "it wrote nothing"
         return f"its log {log} ends: {tail}"
+
+
+def _end_of(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - LAST_LOG_BYTES))
+        return file.read().decode(errors="replace")
 
 
 def _addresses(system: System) -> dict[str, str]:

@@ -34,6 +34,7 @@ class Service:
     attempts: Counter | None = None  # calls sent so far to the service under fault
     needs: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: NO_ENVIRONMENT)
+    inherit: tuple[str, ...] = ()  # variables of the lab's own environment to pass on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

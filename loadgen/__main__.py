@@ -2,7 +2,10 @@
 
 import argparse
 import asyncio
+import os
+import signal
 import sys
+from collections import Counter
 
 from loadgen.engine import run_load
 from loadgen.load import ERROR_CLASS, Load, OutcomeRule
@@ -11,6 +14,7 @@ from loadgen.statistics import Summary, summarise
 
 BAD_USAGE = 2
 INTERRUPTED = 130
+MOST_KINDS = 5
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -21,6 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as problem:
         print(f"loadgen: {problem}", file=sys.stderr)
         return BAD_USAGE
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     samples = Samples()
     exit_code = 0
     try:
@@ -31,7 +36,15 @@ def main(argv: list[str] | None = None) -> int:
         exit_code = INTERRUPTED
     if len(samples):
         print(format_line(summarise(samples, load.outcome.classes)))
+        sys.stdout.flush()
+        print(*describe_errors(samples), sep="", end="", file=sys.stderr)
     return exit_code
+
+
+def describe_errors(samples: Samples) -> list[str]:
+    """Return a line for each kind of error, the most frequent first."""
+    kinds = Counter(error for error in samples.error if error)
+    return [f"loadgen: {count} x {error}\n" for error, count in kinds.most_common(MOST_KINDS)]
 
 
 def format_line(summary: Summary) -> str:
@@ -77,4 +90,8 @@ def _load_from(options: argparse.Namespace) -> Load:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as failure:  # the figures cannot be written
+        os.write(2, f"loadgen: {failure}\n".encode())
+        os._exit(BAD_USAGE)

@@ -110,7 +110,7 @@ class _Run:
                 body = await reply.read()
         except TimeoutError:
             return status, Outcome(ERROR_CLASS, f"no complete reply in {load.timeout_s:g} s")
-        except (aiohttp.ClientError, OSError) as failure:
+        except (aiohttp.ClientError, OSError, ValueError) as failure:
             return status, Outcome(ERROR_CLASS, _describe(failure))
         return status, classify_reply(status, body, load.outcome)
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 ERROR_CLASS = "error"
+_FRAMING = frozenset({"content-length", "transfer-encoding", "connection"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,10 @@ class Load:
     timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not _is_absolute_http(self.url):
             raise ValueError(f"url must be like http://127.0.0.1:8000/path, got {self.url!r}")
+        if framing := _FRAMING & {name.lower() for name in self.headers}:
+            raise ValueError(f"the header {min(framing)} is the load generator's; leave it out")
         for name in ("requests", "tasks"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -78,3 +80,13 @@ class Load:
         outcome = document["outcome"]
         rule = OutcomeRule(json_field=outcome["json_field"], classes=tuple(outcome["classes"]))
         return cls(**(dict(document) | {"outcome": rule}))
+
+
+def _is_absolute_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port  # which raises for a port out of range
+        host.encode("idna")
+    except ValueError:  # UnicodeError is one
+        return False
+    return parts.scheme in ("http", "https") and bool(host)

@@ -45,6 +45,17 @@ class Samples:
         columns = (getattr(self, name) for name in Sample._fields)
         return (Sample(*row) for row in zip(*columns, strict=True))
 
+    def extend(self, others: "Samples") -> None:
+        """Append all of *others*."""
+        for name in Sample._fields:
+            getattr(self, name).extend(getattr(others, name))
+
+    def chunks(self, size: int) -> Iterator["Samples"]:
+        """Yield the samples in order, at most *size* at a time."""
+        for start in range(0, len(self), size):
+            columns = {name: getattr(self, name)[start : start + size] for name in Sample._fields}
+            yield Samples(**columns)
+
     def latencies_s(self) -> list[float]:
         """Return finished minus scheduled of every sample, in seconds: what a user waits."""
         return [

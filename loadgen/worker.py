@@ -1,8 +1,9 @@
 """The engine as a process of its own, so that whoever drives it cannot disturb what it measures.
 
 `python -m loadgen.worker` reads one JSON load a line and answers with JSON lines:
-`{"finished": n}` a few times a second while it runs, then `{"samples": {...}}`, or
-`{"error": "..."}` for a line that is no load. The end of its input ends it, even in mid-load.
+`{"finished": n}` a few times a second while it runs, then `{"samples": {...}}` as often as it
+takes, and `{"done": true}`; or `{"error": "..."}` for a load that cannot be sent. The end of its
+input ends it, even in mid-load.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from loadgen.engine import run_load
 from loadgen.load import Load
 
 PROGRESS_EVERY_S = 0.25
+SAMPLES_A_LINE = 10_000
 LONGEST_LINE_BYTES = 2**24
 
 
@@ -67,7 +69,9 @@ async def _answer(line: bytes) -> None:
         _write({"error": f"not a load: {problem}"})
         return
     samples = await run_load(load, on_finished=_Ticker())
-    _write({"samples": samples.to_document()})
+    for chunk in samples.chunks(SAMPLES_A_LINE):
+        _write({"samples": chunk.to_document()})
+    _write({"done": True})
 
 
 class _Ticker:

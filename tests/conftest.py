@@ -11,7 +11,7 @@ from tests.virtual_clock import VirtualClockLoop
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let one run the long form of a test that is short by default."""
     parser.addoption(
-        "--interruptions", type=int, default=6, help="how many runs of the lab to interrupt"
+        "--interruptions", type=int, default=3, help="how many runs of the lab to interrupt"
     )
 
 

@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager, suppress
 
 import httpx
 
+from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
 from lab.experiment import ChaosFault
 from lab.running import RunningSystem
 
 LEASE_S = 5.0
 RENEW_EVERY_S = 1.5
-REVERT_S = 3.0
+ANSWER_S = 3.0
 
 
 @asynccontextmanager
@@ -29,21 +30,40 @@ async def chaos_fault(
     await _switch_on(system.http, url, document)
     renewal = asyncio.create_task(_renew(system.http, url))
     try:
-        yield lambda: _is_on(system, url)
+        yield lambda: _is_on(system.http, url)
     finally:
         renewal.cancel()
         await asyncio.wait({renewal})
         await _switch_off(system.http, url)
 
 
+async def is_off(system: RunningSystem, service: str) -> bool:
+    """Tell whether the service's injector answers that nothing is on."""
+    return await _says_on(system.http, _injector(system, service)) is False
+
+
+async def _is_on(http: httpx.AsyncClient, url: str) -> bool:
+    return await _says_on(http, url) is True
+
+
+async def _says_on(http: httpx.AsyncClient, url: str) -> object:
+    """Return what the injector says of `on`; None if it says nothing."""
+    try:
+        answer = await ask(http, "GET", url, within_s=ANSWER_S)
+    except NoAnswerError:
+        return None
+    return answer.field("on") if answer.is_ok else None
+
+
 async def _switch_on(http: httpx.AsyncClient, url: str, document: dict[str, object]) -> None:
     try:
-        reply = await http.post(url, json=document, timeout=REVERT_S)
-    except httpx.HTTPError as failure:
-        raise NoValidData(f"the fault injector at {url} does not answer: {failure!r}") from failure
-    if reply.is_error:
-        raise NoValidData(f"the fault injector at {url} refused {document}: {reply.text[:300]}")
-    if not _says_on(reply):
+        answer = await ask(http, "POST", url, within_s=ANSWER_S, document=document)
+    except NoAnswerError as failure:
+        raise NoValidData(f"the fault injector at {url} does not answer: {failure}") from failure
+    if not answer.is_ok:
+        why = answer.body[:300].decode(errors="replace")
+        raise NoValidData(f"the fault injector at {url} refused {document}: {why}")
+    if answer.field("on") is not True:
         raise NoValidData(f"the fault {document} has no effect, says {url}; give it one")
 
 
@@ -51,40 +71,15 @@ async def _renew(http: httpx.AsyncClient, url: str) -> None:
     """Renew the lease for ever; a missed renewal shows in the check after the run."""
     while True:
         await asyncio.sleep(RENEW_EVERY_S)
-        with suppress(httpx.HTTPError):
-            await http.patch(url, json={"ttlS": LEASE_S}, timeout=RENEW_EVERY_S)
-
-
-async def is_off(system: RunningSystem, service: str) -> bool:
-    """Tell whether the service's injector answers that nothing is on."""
-    reply = await _look(system.http, _injector(system, service))
-    return reply is not None and reply.is_success and not _says_on(reply)
-
-
-async def _is_on(system: RunningSystem, url: str) -> bool:
-    reply = await _look(system.http, url)
-    return reply is not None and _says_on(reply)
-
-
-async def _look(http: httpx.AsyncClient, url: str) -> httpx.Response | None:
-    try:
-        return await http.get(url, timeout=REVERT_S)
-    except httpx.HTTPError:
-        return None
-
-
-def _injector(system: RunningSystem, service: str) -> str:
-    return system.url(service) + (system.system.service(service).chaos or "/chaos")
-
-
-def _says_on(reply: httpx.Response) -> bool:
-    try:
-        return bool(reply.is_success and reply.json()["on"])
-    except (ValueError, KeyError, TypeError):
-        return False
+        with suppress(NoAnswerError):
+            await ask(http, "PATCH", url, within_s=RENEW_EVERY_S, document={"ttlS": LEASE_S})
 
 
 async def _switch_off(http: httpx.AsyncClient, url: str) -> None:
     """Clear the fault; where the service cannot be reached the lease ends it instead."""
-    with suppress(httpx.HTTPError):
-        await http.delete(url, timeout=REVERT_S)
+    with suppress(NoAnswerError):
+        await ask(http, "DELETE", url, within_s=ANSWER_S)
+
+
+def _injector(system: RunningSystem, service: str) -> str:
+    return system.url(service) + (system.system.service(service).chaos or "/chaos")

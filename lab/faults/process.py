@@ -19,24 +19,32 @@ async def process_fault(
     """
     name = fault.service
     service = system.system.service(name)
+    await _take_away(fault, system)
     try:
-        match fault.kind:
-            case "pause":
-                await system.signal(name, signal.SIGSTOP)
-            case "stop":
-                await system.stop(name)
-            case "kill":
-                await system.kill(name)
-        yield _is_away(fault, system)
-    finally:
+        yield lambda: _is_away(fault, system)
+    except BaseException:
+        # The system comes down next: it is not started again for that, but nothing stays paused.
         if fault.kind == "pause":
             await system.signal(name, signal.SIGCONT)
-        await system.start(service)
+        raise
+    if fault.kind == "pause":
+        await system.signal(name, signal.SIGCONT)
+    await system.start(service)
 
 
-def _is_away(fault: ProcessFault, system: RunningSystem) -> Callable[[], Awaitable[bool]]:
-    async def is_away() -> bool:
-        # A paused process that has died refuses connections: another fault than the one asked for.
-        return fault.kind != "pause" or fault.service not in system.dead_services()
+async def _take_away(fault: ProcessFault, system: RunningSystem) -> None:
+    match fault.kind:
+        case "pause":
+            await system.signal(fault.service, signal.SIGSTOP)
+        case "stop":
+            await system.stop(fault.service)
+        case "kill":
+            await system.kill(fault.service)
 
-    return is_away
+
+async def _is_away(fault: ProcessFault, system: RunningSystem) -> bool:
+    if fault.kind == "pause":
+        # Dead, it refuses connections: another fault than the one asked for.
+        is_dead = fault.service in system.dead_services()
+        return not is_dead and system.is_paused(fault.service) is not False
+    return not await system.answers(fault.service)

@@ -23,6 +23,7 @@ RESERVED = (  # columns of runs.csv that an outcome class must not be called
     *("mean", "p50", "p95", "p99", "max", "runs", "duration_s", "attempts", "note"),
 )
 NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+_FRAMING = ("content-length", "transfer-encoding", "connection")  # the load generator's to say
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -89,6 +90,8 @@ def read_headers(node: Node, problems: Problems) -> Mapping[str, str]:
     for key, place in mapping(node).key_places.items():
         if not _HEADER_NAME.fullmatch(key):
             problems.add(place, f"{show(key)} is no header name; write e.g. accept-language")
+        if key.lower() in _FRAMING:
+            problems.add(place, f"{show(key)} is set by the load generator; leave it out")
     return texts(node, problems, _header_value, example="uk")
 
 
@@ -118,7 +121,7 @@ def _classes(node: Node, problems: Problems) -> tuple[str, ...]:
 
     def parse(node: Node) -> str:
         value = name(node)
-        if value in RESERVED:
+        if value in RESERVED or value.endswith(("_min", "_max")):
             advice = f"rename it, e.g. {value}_reply"
             raise Wrong(f"uses the name {show(value)}, which is a column of its own", advice=advice)
         if value in seen:

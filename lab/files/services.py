@@ -10,12 +10,12 @@ from typing import Literal
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, items, mapping, root, texts
 from lab.files.placeholders import OWN, addresses, template
-from lab.files.scalars import Parser, choice, http_path, name, seconds
+from lab.files.scalars import Parser, choice, http_path, name, seconds, text
 from lab.files.tree import ListNode, MappingNode, Node
 from lab.system import NO_ENVIRONMENT, Counter, Service, System
 
 RUN_EXAMPLE = '"{python} -m rates_api --port {port}"'
-_RUN_KEYS = ("run", "ready", "ready_timeout", "chaos", "attempts", "needs", "env")
+_RUN_KEYS = ("run", "ready", "ready_timeout", "chaos", "attempts", "needs", "env", "inherit")
 _SERVICE_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -83,7 +83,22 @@ def _service(own_name: str, node: Node, names: tuple[str, ...], problems: Proble
             example="{LOG_LEVEL: info}",
             default=NO_ENVIRONMENT,
         ),
+        inherit=fields.read(
+            "inherit",
+            lambda node: items(
+                node, problems, _variable, name="inherit", example="inherit: [API_KEY]"
+            ),
+            example="[API_KEY]",
+            default=(),
+        ),
     )
+
+
+def _variable(node: Node) -> str:
+    value = text(node)
+    if not _VARIABLE_NAME.fullmatch(value):
+        raise Wrong(f"must be the name of an environment variable, got {show(value)}")
+    return value
 
 
 def _reachable(fields: Fields, needs: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:

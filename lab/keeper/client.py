@@ -3,9 +3,11 @@
 import asyncio
 import itertools
 import json
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -29,6 +31,14 @@ class OwnedProcess:
         self.pid = 0  # known once it has started
         self.exit_code: int | None = None  # None while it runs; negative: ended by that signal
         self._ended = asyncio.Event()
+
+    def is_stopped(self) -> bool | None:
+        """Tell whether SIGSTOP holds the process; None where there is no /proc to look it up."""
+        try:
+            after_name = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2]
+        except OSError:
+            return None
+        return after_name.split()[0] == "T"
 
     def end(self, exit_code: int) -> None:
         """Make the exit code known."""
@@ -76,11 +86,28 @@ class Keeper:
         try:
             async with asyncio.timeout(GOODBYE_S):
                 await self._process.wait()
+        except TimeoutError:
+            pass  # it hangs; killed below
         finally:
             if self._process.returncode is None:
-                self._process.kill()  # the kernel then kills its children
+                self._process.kill()
+            if self._process.returncode != 0:
+                self._kill_groups()
             self._listener.cancel()
             await asyncio.wait({self._listener})
+
+    def check(self) -> None:
+        """Raise `KeeperError` if the keeper is gone, and with it all that it owned."""
+        if self._listener.done():
+            raise KeeperError(KEEPER_IS_GONE)
+
+    def _kill_groups(self) -> None:
+        """Kill what a keeper that was itself killed may have left of its processes' groups."""
+        for process in self._processes.values():
+            if process.pid:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        self._processes.clear()
 
     async def start(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path
@@ -117,8 +144,7 @@ class Keeper:
             return await process.wait()
 
     async def _ask(self, number: int, command: dict[str, Any]) -> dict[str, Any]:
-        if self._listener.done():
-            raise KeeperError(KEEPER_IS_GONE)
+        self.check()
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
@@ -144,3 +170,4 @@ class Keeper:
                 waiting.set_exception(KeeperError(KEEPER_IS_GONE))
         for process in self._processes.values():
             process.end(-signal.SIGKILL)
+        self._kill_groups()

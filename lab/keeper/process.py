@@ -16,9 +16,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from io import FileIO
+from pathlib import Path
 from typing import Any
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 
 
 class Children:
@@ -61,12 +63,39 @@ class Children:
         return ended
 
     def kill_all(self) -> None:
-        """Kill and reap all; SIGKILL ends paused processes too."""
+        """Kill and reap all, with their descendants; SIGKILL ends paused processes too."""
         for child in self._alive.values():
             _signal_group(child.pid, signal.SIGKILL)
         for child in self._alive.values():
             child.wait()
         self._alive.clear()
+        # What left its group has by now become the keeper's own child.
+        while strays := _children_of(os.getpid()):
+            for pid in strays:
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+
+
+def _children_of(parent: int) -> list[int]:
+    """Return the pids of a process's children; none where there is no /proc."""
+    try:
+        stats = [Path(entry, "stat") for entry in os.scandir("/proc") if entry.name.isdecimal()]
+    except OSError:
+        return []
+    children = []
+    for stat in stats:
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            _, _, after_name = stat.read_text(errors="replace").rpartition(")")
+            if int(after_name.split()[1]) == parent:
+                children.append(int(stat.parent.name))
+    return children
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _signal_group(pid: int, number: int) -> None:
@@ -97,6 +126,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    _adopt_orphans()
     children = Children()
     try:
         _serve(children, wake_read)

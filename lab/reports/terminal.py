@@ -1,5 +1,6 @@
 """The report on the terminal, wide or narrow, with colours or without."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich import box
@@ -13,6 +14,7 @@ from lab.reports.remarks import remarks
 from lab.reports.wording import Words
 from lab.verdicts import Agreement
 
+_NARROW = 76  # columns below which a table would lose digits: a list then
 _WIDE = 110  # columns from which a median and its published figure stand side by side
 _STYLES = {
     Agreement.INSIDE: "green",
@@ -40,7 +42,10 @@ class TerminalReport:
         yield Text(self.words.name(self.report.title), style="bold")
         between = " " if options.max_width >= _WIDE else "\n"
         yield Text("")
-        yield _table(self.report, self.words, signs, between=between)
+        if options.max_width < _NARROW:
+            yield from _list(self.report, self.words, signs)
+        else:
+            yield _table(self.report, self.words, signs, between=between)
         yield Text("")
         yield Text(self.words.how_to_read, style="dim")
         for line in remarks(self.report, self.words):
@@ -74,6 +79,17 @@ def _table(report: Report, words: Words, signs: _Signs, *, between: str) -> Tabl
         figures = (_entry(entry, words, signs, between=between) for entry in row.entries)
         table.add_row(*(Text(name) for name in names), *figures)
     return table
+
+
+def _list(report: Report, words: Words, signs: _Signs) -> Iterator[Text]:
+    """Yield the same as the table, a line a figure."""
+    for row in report.rows():
+        names = (words.name(row.summary.fault), words.name(row.summary.client))
+        yield Text(" / ".join(names), style="bold")
+        for entry in row.entries:
+            figure = _entry(entry, words, signs, between=" ")
+            heading = Text(f"  {words.heading(entry.figure)}: ".replace("/ ", "/"))
+            yield heading.append_text(Text(" ").join(figure.split("\n")))
 
 
 def _entry(entry: Entry, words: Words, signs: _Signs, *, between: str) -> Text:

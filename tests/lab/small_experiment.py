@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -16,6 +17,7 @@ services:
     ready: /health
     chaos: /chaos
     env: {CHAOS_ENABLED: "true"}
+    inherit: [LAB_TEST_MARK]
     attempts: {path: /stats, json: received}
 """
 
@@ -65,6 +67,35 @@ class LabProcess:
         """Wait for its end and return what it printed."""
         out, err = self.process.communicate(timeout=timeout_s)
         return subprocess.CompletedProcess(self.process.args, self.process.returncode, out, err)
+
+    def wait_for(self, event: str, latest: Path, within_s: float = 30) -> None:
+        """Wait until the journal of the run that `latest` points to has *event*."""
+        deadline = time.monotonic() + within_s
+        while time.monotonic() < deadline:
+            if (latest / "events.jsonl").exists() and event in (
+                latest / "events.jsonl"
+            ).read_text():
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"no {event} within {within_s} s")
+
+    def find(self, words: str) -> int:
+        """Return the pid of the one marked process whose command line has *words*."""
+        [pid] = [
+            int(process.name)
+            for process in Path("/proc").iterdir()
+            if process.name.isdecimal()
+            and self._is_marked(process)
+            and words in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        ]
+        return pid
+
+    def survivors_after(self, within_s: float) -> list[str]:
+        """Return what is still there after at most *within_s* seconds."""
+        deadline = time.monotonic() + within_s
+        while (left := self.survivors()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return left
 
     def survivors(self) -> list[str]:
         """Return the command lines of all processes that carry the mark and are no zombies."""

@@ -1,6 +1,8 @@
 """`lab run` as a process, on a real service."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -202,3 +204,56 @@ def test_a_fault_without_effect_is_no_fault(tmp_path: Path) -> None:
 
     assert done.returncode in {2, 3}
     assert "effect" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("redis://127.0.0.1:99999/0", "Port out of range"),
+        ("redis://127.0.0.1:abc/0", "is no URL of a Redis"),
+        ("http://127.0.0.1", "is no URL of a Redis"),
+        ("garbage", "is no URL of a Redis"),
+        ("redis://:secret@127.0.0.1:99999/0", "REDIS_URL=redis://:***@127.0.0.1:99999"),
+    ],
+)
+def test_a_wrong_redis_url_is_one_line_without_its_password(
+    tmp_path: Path, url: str, complaint: str
+) -> None:
+    file = write_experiment(tmp_path, ONE_CELL, SYSTEM + "  redis: {backing: redis}\n")
+    done = run_lab("run", file, "--out", tmp_path / "out", REDIS_URL=url)
+
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_set_in_somebodys_shell_does_not_reach_a_service(tmp_path: Path) -> None:
+    """CHAOS_TOKEN would lock the lab out of the injector, RETRIES would change a policy."""
+    file = write_experiment(tmp_path, ONE_CELL + "  slow: [{chaos: rates, delay: 5ms}]\n")
+    only = ("--only", "fault=slow", "--repeats", "1")
+    shell = {"CHAOS_TOKEN": "locked", "LOG_LEVEL": "nonsense"}
+    done = run_lab("run", file, "--out", tmp_path / "out", *only, **shell)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_table_that_nobody_reads_spoils_nothing(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path, ONE_CELL)
+    command = f"{sys.executable} -m lab run {file} --out {tmp_path}/out --repeats 1 >/dev/full"
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, timeout=50, check=False
+    )
+
+    assert done.returncode == 0
+    assert "the table cannot be printed" in done.stderr
+    assert (tmp_path / "out" / "small" / "latest" / "table.md").exists()
+
+
+def test_an_experiments_name_cannot_lead_out_of_the_results(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    file = write_experiment(tmp_path, ONE_CELL).rename(tmp_path / "...yaml")
+    run_lab("run", file, "--out", tmp_path / "in" / "out", "--repeats", "1")
+
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["out"]
+    assert (tmp_path / "in" / "out" / "experiment" / "latest" / "runs.csv").exists()
