@@ -20,9 +20,12 @@ from resilience.client import ResilientClient
 from resilience.errors import (
     AttemptTimeout,
     CircuitOpen,
+    HttpError,
+    InvalidBody,
     ResilienceError,
     ResponseTooLarge,
     StaleConnection,
+    StreamIdle,
     TotalTimeout,
 )
 from resilience.events import (
@@ -40,8 +43,9 @@ from resilience.events import (
     RetryScheduled,
 )
 from resilience.pipeline import Pipeline
+from resilience.request import RequestOptions
 from resilience.retry_settings import RetrySettings
-from resilience.source import Policies, Source
+from resilience.source import Overrides, Policies, Source
 from resilience.subscribers import Subscribers
 
 __all__ = [
@@ -60,9 +64,13 @@ __all__ = [
     "Event",
     "GaveUp",
     "GaveUpReason",
+    "HttpError",
+    "InvalidBody",
+    "Overrides",
     "Permit",
     "Pipeline",
     "Policies",
+    "RequestOptions",
     "ResilienceError",
     "ResilientClient",
     "ResponseTooLarge",
@@ -70,6 +78,7 @@ __all__ = [
     "RetrySettings",
     "Source",
     "StaleConnection",
+    "StreamIdle",
     "Subscribers",
     "TotalTimeout",
     "Trip",

@@ -5,7 +5,10 @@ ResilienceError
 ├── AttemptTimeout      one attempt outlived its limit; transient
 ├── TotalTimeout        the whole call, retries and waits included, outlived its limit
 ├── CircuitOpen         nothing was sent: the breaker holds calls back
-└── ResponseTooLarge    the body grew past the limit; it was dropped unread
+├── ResponseTooLarge    the body grew past the limit; it was dropped unread
+├── StreamIdle          a streamed body paused for longer than its limit
+├── HttpError           a typed call was answered with a status that is not 2xx
+└── InvalidBody         a typed call was answered with a body of another shape
 httpx.TransportError    the network failed; httpx's own tree
 └── httpx.RemoteProtocolError
     └── StaleConnection a kept-alive connection that the server had already closed
@@ -13,12 +16,15 @@ httpx.TransportError    the network failed; httpx's own tree
 
 import httpx
 
+_EXCERPT = 200
+_EXCERPT_BYTES = 4 * _EXCERPT + 4  # no character of UTF-8 is longer than four bytes
+
 Cause = Exception | int
 """What made an attempt fail: an exception, or the HTTP status of a transient response."""
 
 
 class ResilienceError(Exception):
-    """A policy, not the network, ended the attempt or the call."""
+    """This library, not the network, ended the attempt or the call."""
 
 
 class AttemptTimeout(ResilienceError):
@@ -87,6 +93,58 @@ class ResponseTooLarge(ResilienceError):
         )
 
 
+class StreamIdle(ResilienceError):
+    """No part of a streamed body came for `limit_s` seconds."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(limit_s)
+        self.limit_s = limit_s
+
+    def __str__(self) -> str:
+        return (
+            f"the stream was silent for {self.limit_s:g} s; "
+            "raise idle_timeout_s if the source is known to pause"
+        )
+
+
+class HttpError(ResilienceError):
+    """A typed call was answered with a status that is not 2xx.
+
+    Attributes:
+        response: The whole response, its body read.
+        status: Its HTTP status.
+        excerpt: The beginning of its body as text.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(response)
+        self.response = response
+        self.status = response.status_code
+        self.excerpt = excerpt_of(response)
+
+    def __str__(self) -> str:
+        return f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+
+
+class InvalidBody(ResilienceError):
+    """A typed call was answered with a body that is not what was asked for.
+
+    Attributes:
+        response: The whole response, its body read.
+        reason: What does not fit, and where.
+        excerpt: The beginning of its body as text.
+    """
+
+    def __init__(self, response: httpx.Response, reason: str) -> None:
+        super().__init__(response, reason)
+        self.response = response
+        self.reason = reason
+        self.excerpt = excerpt_of(response)
+
+    def __str__(self) -> str:
+        return f"{_asked(self.response)} sent an unusable body: {self.reason}; {self.excerpt!r}"
+
+
 class StaleConnection(httpx.RemoteProtocolError):
     """A reused connection turned out to be closed before any of the response came.
 
@@ -94,3 +152,13 @@ class StaleConnection(httpx.RemoteProtocolError):
     That is a race of the client's, at most once a connection, and says nothing about the source's
     health: it is retried like any network error, but the breaker counts it neither way.
     """
+
+
+def excerpt_of(response: httpx.Response) -> str:
+    """Return the first 200 characters of a body that has been read."""
+    text = response.content[:_EXCERPT_BYTES].decode(errors="replace")
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+
+
+def _asked(response: httpx.Response) -> str:
+    return f"{response.request.method} {response.request.url.copy_with(query=None)}"

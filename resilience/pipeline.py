@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 
 import httpx
@@ -11,9 +12,11 @@ from resilience.breaker import BreakerLayer
 from resilience.call import Call, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.retry import RetryLayer
-from resilience.source import Policies
+from resilience.source import Overrides, Policies, overridden
 from resilience.subscribers import Subscribers
 from resilience.total_timeout import TotalTimeoutLayer
+
+_MAX_VARIANTS = 64  # callers that compute a time-out anew each time would fill memory
 
 
 def utc_now() -> datetime:
@@ -42,20 +45,23 @@ class Pipeline:
         self.breaker: CircuitBreaker | None = None
         if policies.breaker is not None:
             self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=told)
-        layers = list(
-            _layers(
-                policies,
-                breaker=self.breaker,
-                source=source,
-                told=told,
-                random=random,
-                wall_clock=wall_clock,
-            )
+        self._policies = policies
+        self._layers_for = partial(
+            _layers,
+            breaker=self.breaker,
+            source=source,
+            told=told,
+            random=random,
+            wall_clock=wall_clock,
         )
+        layers = list(self._layers_for(policies))
         self._outermost = layers[-1]
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
+        self._variants: dict[Policies, Layer] = {}
 
-    async def run(self, send: Send, *, method: str = "GET") -> httpx.Response:
+    async def run(
+        self, send: Send, *, method: str = "GET", overrides: Overrides | None = None
+    ) -> httpx.Response:
         """Return the response, whatever its status.
 
         A transient status (5xx, 408, 429) is returned when the retries have not cured it.
@@ -64,14 +70,26 @@ class Pipeline:
             send: Sends the request once and returns the response with its body read; called once
                 an attempt.
             method: HTTP method, upper case.
+            overrides: Policies that are replaced in this call.
 
         Raises:
+            ValueError: A replaced policy does not fit the others; nothing was sent.
             AttemptTimeout: The last attempt took too long.
             TotalTimeout: The call took too long.
             CircuitOpen: The breaker holds calls back.
             httpx.TransportError: The network failed in the last attempt.
         """
-        return await self._outermost(Call(method, send))
+        outermost = self._variant(overrides) if overrides else self._outermost
+        return await outermost(Call(method, send))
+
+    def _variant(self, overrides: Overrides) -> Layer:
+        """Return the outermost of the layers with these policies, around the same shared state."""
+        policies = overridden(self._policies, overrides)
+        if policies not in self._variants:
+            if len(self._variants) >= _MAX_VARIANTS:
+                self._variants.clear()
+            *_, self._variants[policies] = self._layers_for(policies)
+        return self._variants[policies]
 
 
 def _layers(

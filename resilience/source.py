@@ -1,7 +1,8 @@
 """A source of data over HTTP, and the policies that guard calls to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import httpx
 
@@ -57,6 +58,32 @@ class Policies:
             f"sampling_s must be at least twice attempt_timeout_s ({self.attempt_timeout_s:g}), "
             f"got {self.breaker.sampling_s:g}; a shorter window forgets calls as they end"
         )
+
+
+class Overrides(TypedDict, total=False):
+    """Policies of the source that one call replaces; None leaves the policy out of this call.
+
+    Only what belongs to a single call may be replaced. The breaker, rate limit and concurrency
+    limit are shared by all calls to the source, and so are their settings. A shorter total
+    time-out shortens that of the attempts with it; otherwise the numbers must fit the policies
+    that stay.
+    """
+
+    total_timeout_s: float | None
+    attempt_timeout_s: float | None
+    retry: RetrySettings | None
+
+
+def overridden(policies: Policies, overrides: Overrides) -> Policies:
+    """Return the policies of a call that replaces some of its source's.
+
+    Raises:
+        ValueError: A value is out of range, or does not fit the others.
+    """
+    total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
+    if total_s is not None and attempt_s is not None and total_s < attempt_s:
+        overrides = {"attempt_timeout_s": total_s, **overrides}
+    return replace(policies, **overrides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
