@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import count
 from random import Random
 from types import TracebackType
 from typing import Self, Unpack
@@ -15,8 +16,9 @@ from resilience.circuit_breaker import CircuitBreaker
 from resilience.json_calls import JsonCalls
 from resilience.pipeline import Pipeline, utc_now
 from resilience.request import RequestOptions, build_request, overrides_of, source_headers
-from resilience.source import Source
-from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S, streamed
+from resilience.source import Overrides, Source
+from resilience.statistics import SourceStatistics
+from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S, Run, streamed
 from resilience.subscribers import Handler, Subscribers
 from resilience.transport import (
     DEFAULT_KEEPALIVE_S,
@@ -70,6 +72,7 @@ class ResilientClient(JsonCalls):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._subscribers = Subscribers()
+        request_ids = count(1)
         self._sources: dict[str, _Guarded] = {}
         for source in sources:
             if source.name in self._sources:
@@ -83,6 +86,7 @@ class ResilientClient(JsonCalls):
                     random=random,
                     subscribers=self._subscribers,
                     wall_clock=wall_clock,
+                    request_ids=request_ids,
                 ),
             )
         self._transport = transport or AttemptTransport(
@@ -116,35 +120,9 @@ class ResilientClient(JsonCalls):
         """
         self._breaker(source).reset()
 
-    async def get(
-        self, source: str, path: str, **options: Unpack[RequestOptions]
-    ) -> httpx.Response:
-        """GET `path` of `source`; see `request`."""
-        return await self.request("GET", source, path, **options)
-
-    async def post(
-        self, source: str, path: str, **options: Unpack[RequestOptions]
-    ) -> httpx.Response:
-        """POST `path` of `source`; see `request`."""
-        return await self.request("POST", source, path, **options)
-
-    async def put(
-        self, source: str, path: str, **options: Unpack[RequestOptions]
-    ) -> httpx.Response:
-        """PUT `path` of `source`; see `request`."""
-        return await self.request("PUT", source, path, **options)
-
-    async def patch(
-        self, source: str, path: str, **options: Unpack[RequestOptions]
-    ) -> httpx.Response:
-        """PATCH `path` of `source`; see `request`."""
-        return await self.request("PATCH", source, path, **options)
-
-    async def delete(
-        self, source: str, path: str, **options: Unpack[RequestOptions]
-    ) -> httpx.Response:
-        """DELETE `path` of `source`; see `request`."""
-        return await self.request("DELETE", source, path, **options)
+    def statistics(self, source: str) -> SourceStatistics:
+        """Return what became of the calls to `source` so far."""
+        return self._guarded(source).pipeline.statistics()
 
     async def request(
         self, method: str, source: str, path: str, **options: Unpack[RequestOptions]
@@ -164,14 +142,13 @@ class ResilientClient(JsonCalls):
             TypeError: An option is unknown, or JSON cannot say the body; nothing was sent.
             ResponseTooLarge: The body outgrew the limit.
             httpx.DecodingError: The body is not in the encoding that it claims.
-            AttemptTimeout, TotalTimeout, CircuitOpen, httpx.TransportError: See `Pipeline.run`.
+            AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
+            httpx.TransportError: See `Pipeline.run`.
         """
         guarded = self._guarded(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
-
-        return await guarded.pipeline.run(
-            partial(self._read, request), method=request.method, overrides=overrides_of(options)
-        )
+        run = _runner(guarded.pipeline, request, overrides_of(options))
+        return await run(partial(self._read, request))
 
     @asynccontextmanager
     async def stream(
@@ -188,7 +165,8 @@ class ResilientClient(JsonCalls):
         The policies see the call until then: retries and time-outs end with the headers, and the
         breaker judges by them. The body may take as long as it likes, but no pause in it longer
         than `idle_timeout_s` seconds (None for any), and it may be of any size. A transient
-        response (5xx, 408, 429) is read whole at once, as `request` reads it.
+        response (5xx, 408, 429) is read whole at once, as `request` reads it. A slot of the
+        bulkhead is held until the block is left.
 
         Raises:
             StreamIdle: Reading the body, after such a pause.
@@ -197,7 +175,7 @@ class ResilientClient(JsonCalls):
         """
         guarded = self._guarded(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
-        run = partial(guarded.pipeline.run, method=request.method, overrides=overrides_of(options))
+        run = _runner(guarded.pipeline, request, overrides_of(options))
         opening = streamed(run, partial(self._open, request), idle_timeout_s=idle_timeout_s)
         async with opening as response:
             yield response
@@ -220,7 +198,7 @@ class ResilientClient(JsonCalls):
     def _breaker(self, source: str) -> CircuitBreaker:
         breaker = self.breaker(source)
         if breaker is None:
-            raise ValueError(f"source {source!r} has no breaker; give its policies one")
+            raise ValueError(f"{source!r} has no circuit breaker; give its policies one")
         return breaker
 
     def _guarded(self, source: str) -> _Guarded:
@@ -243,3 +221,12 @@ class ResilientClient(JsonCalls):
             await response.aclose()
             raise
         return response
+
+
+def _runner(pipeline: Pipeline, request: httpx.Request, overrides: Overrides) -> Run:
+    return partial(
+        pipeline.run,
+        method=request.method,
+        idempotency_key="idempotency-key" in request.headers,
+        overrides=overrides,
+    )

@@ -5,6 +5,8 @@ ResilienceError
 ├── AttemptTimeout      one attempt outlived its limit; transient
 ├── TotalTimeout        the whole call, retries and waits included, outlived its limit
 ├── CircuitOpen         nothing was sent: the breaker holds calls back
+├── RateLimited         nothing was sent: the wait for the rate limit would be too long
+├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
 ├── StreamIdle          a streamed body paused for longer than its limit
 ├── HttpError           a typed call was answered with a status that is not 2xx
@@ -76,6 +78,51 @@ class CircuitOpen(ResilienceError):
         return (
             f"the circuit of {self.source!r} is open after {self.cause!r}; "
             f"the next call may try in {self.retry_after_s:.3f} s"
+        )
+
+
+class RateLimited(ResilienceError):
+    """The call was refused a place in the line of its source's rate limit, or waited in vain.
+
+    Attributes:
+        source: Name of the source.
+        would_wait_s: How long the call would have waited for its token (still), in seconds.
+        waiting: How many calls were in the line.
+    """
+
+    def __init__(self, source: str, would_wait_s: float, waiting: int) -> None:
+        super().__init__(source, would_wait_s, waiting)
+        self.source = source
+        self.would_wait_s = would_wait_s
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return (
+            f"the rate limit of {self.source!r} leaves no room: {self.waiting} calls wait, and "
+            f"this one would wait {self.would_wait_s:.3f} s; call less often, or raise "
+            "max_queue, max_wait_s or the call's own time limit"
+        )
+
+
+class BulkheadFull(ResilienceError):
+    """The call was refused a slot: too many run, and too many wait or one has waited too long.
+
+    Attributes:
+        source: Name of the source.
+        running: Calls that held a slot.
+        waiting: Calls that waited for one.
+    """
+
+    def __init__(self, source: str, running: int, waiting: int) -> None:
+        super().__init__(source, running, waiting)
+        self.source = source
+        self.running = running
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return (
+            f"{self.running} calls to {self.source!r} run and {self.waiting} wait; "
+            "call less often, or raise max_concurrent, max_queue or max_wait_s"
         )
 
 

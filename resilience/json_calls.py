@@ -1,18 +1,16 @@
 """Calls that send and return JSON as Python values."""
 
-from abc import ABC, abstractmethod
 from typing import TypeVar, Unpack
-
-import httpx
 
 from resilience.errors import HttpError
 from resilience.json_bodies import reader_of
+from resilience.raw_calls import RawCalls
 from resilience.request import RequestOptions
 
 T = TypeVar("T")
 
 
-class JsonCalls(ABC):
+class JsonCalls(RawCalls):
     """The typed half of a client: each method is one raw `request` and a reading of its body.
 
     `as_type` is whatever pydantic can validate (models, dataclasses, TypedDicts, `list[int]`), or
@@ -25,12 +23,6 @@ class JsonCalls(ABC):
       JSON: the raw methods are for calls that have none;
     - ImportError: `as_type` needs pydantic, which is not installed; nothing was sent.
     """
-
-    @abstractmethod
-    async def request(
-        self, method: str, source: str, path: str, **options: Unpack[RequestOptions]
-    ) -> httpx.Response:
-        """Return the response with its body read, whatever its status."""
 
     async def request_json(
         self,

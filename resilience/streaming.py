@@ -1,11 +1,12 @@
 """Responses whose bodies are read by the caller, part by part."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from typing import Protocol
 
 import httpx
 
-from resilience.call import Send
+from resilience.call import Keep, Send
 from resilience.errors import StreamIdle
 from resilience.outcome import is_transient_status
 from resilience.time_limit import TimeLimit
@@ -13,12 +14,16 @@ from resilience.time_limit import TimeLimit
 DEFAULT_IDLE_TIMEOUT_S = 30.0
 
 
+class Run(Protocol):
+    """Puts a source's policies around one call; see `Pipeline.run`."""
+
+    async def __call__(self, send: Send, *, keep: Keep | None = None) -> httpx.Response:
+        """Return the response."""
+
+
 @asynccontextmanager
 async def streamed(
-    run: Callable[[Send], Awaitable[httpx.Response]],
-    open_response: Send,
-    *,
-    idle_timeout_s: float | None,
+    run: Run, open_response: Send, *, idle_timeout_s: float | None
 ) -> AsyncIterator[httpx.Response]:
     """Yield the response that `run` makes of `open_response`, its body unread; close it after.
 
@@ -40,14 +45,15 @@ async def streamed(
             await response.aread()
         return response
 
-    try:
-        response = await run(open_once)
-        if idle_timeout_s is not None and isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _NeverIdle(response.stream, idle_timeout_s)
-        yield response
-    finally:
-        for each in opened:
-            await each.aclose()
+    with ExitStack() as held:
+        try:
+            response = await run(open_once, keep=held.callback)
+            if idle_timeout_s is not None and isinstance(response.stream, httpx.AsyncByteStream):
+                response.stream = _NeverIdle(response.stream, idle_timeout_s)
+            yield response
+        finally:
+            for each in opened:
+                await each.aclose()
 
 
 class _NeverIdle(httpx.AsyncByteStream):

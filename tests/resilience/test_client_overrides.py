@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from random import Random
 
 import httpx
@@ -10,6 +11,7 @@ from resilience import (
     CircuitOpen,
     Policies,
     ResilientClient,
+    RetryBudget,
     RetrySettings,
     Source,
     TotalTimeout,
@@ -90,19 +92,18 @@ async def test_computed_time_outs_do_not_gather_in_memory() -> None:
         assert len(client._sources["rates"].pipeline._variants) <= 64
 
 
-async def test_a_source_is_isolated_and_reset_by_name() -> None:
-    server = Slow()
-    async with client_of(server) as client:
-        client.isolate("rates")
-        with pytest.raises(CircuitOpen, match="isolated by hand"):
-            await client.get("rates", "/")
-        client.reset("rates")
-        assert (await client.get("rates", "/")).status_code == 200
-
-
-async def test_what_has_no_breaker_can_be_neither_isolated_nor_reset() -> None:
-    bare = Source(name="bare", base_url="http://rates.test")
-    async with ResilientClient([bare], random=Random(1)) as client:
-        for act in (client.isolate, client.reset):
-            with pytest.raises(ValueError, match="'bare' has no breaker"):
-                act("bare")
+async def test_calls_with_overrides_share_the_retry_budget_with_all_others() -> None:
+    """The budget bears five retries in all, and no override has one of its own."""
+    server = Slow(status=500)
+    budget = RetryBudget(ratio=0, min_per_s=0.5, window_s=10)
+    retry = RetrySettings(max_retries=1, base_delay_s=0, budget=budget)
+    source = Source(name="rates", base_url="http://rates.test", policies=Policies(retry=retry))
+    async with ResilientClient(
+        [source], random=Random(1), transport=httpx.MockTransport(server)
+    ) as client:
+        for limit_s in range(1, 11):
+            await client.get("rates", "/", total_timeout_s=limit_s)
+            await client.get("rates", "/", retry=replace(retry, base_delay_s=0.001 * limit_s))
+        counted = client.statistics("rates")
+    assert (counted.requests, counted.retries) == (20, 5)
+    assert server.requests == 25

@@ -9,6 +9,8 @@ import pytest
 from resilience import (
     AttemptTimeout,
     BreakerSettings,
+    BulkheadFull,
+    BulkheadSettings,
     CircuitOpen,
     Policies,
     ResilientClient,
@@ -182,3 +184,46 @@ async def test_an_idle_limit_is_on_each_part_and_not_on_their_sum() -> None:
                 received += [part async for part in response.aiter_bytes()]
         async with client.stream("GET", "files", "/", idle_timeout_s=None) as response:
             assert await response.aread() == b"part" * 4
+
+
+@pytest.mark.parametrize("leaving", ["read", "unread", "cancelled"])
+async def test_a_stream_holds_its_slot_until_it_is_left(leaving: str) -> None:
+    policies = Policies(bulkhead=BulkheadSettings(max_concurrent=1, max_queue=0))
+    with uvicorn_peer(app) as url:
+        async with client_of(url, policies) as client:
+
+            async def hold() -> None:
+                async with client.stream("GET", "files", "/slow") as response:
+                    opened.set()
+                    if leaving == "cancelled":
+                        await asyncio.Event().wait()
+                    if leaving == "read":
+                        await response.aread()
+                    with pytest.raises(BulkheadFull):
+                        await client.get("files", "/slow")
+
+            opened = asyncio.Event()
+            holder = asyncio.create_task(hold())
+            await opened.wait()
+            if leaving == "cancelled":
+                with pytest.raises(BulkheadFull):
+                    await client.get("files", "/slow")
+                holder.cancel()
+            await asyncio.wait([holder])
+            assert holder.cancelled() == (leaving == "cancelled")
+            assert (await client.get("files", "/slow")).status_code == 200
+
+
+async def test_a_stream_that_never_opened_holds_no_slot() -> None:
+    policies = Policies(
+        bulkhead=BulkheadSettings(max_concurrent=1, max_queue=0), attempt_timeout_s=0.05
+    )
+
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with scripted_peer(silent) as url, client_of(url, policies) as client:
+        for _ in range(2):
+            with pytest.raises(AttemptTimeout):
+                async with client.stream("GET", "files", "/"):
+                    raise AssertionError("the block runs without a response")
