@@ -4,7 +4,8 @@ A `ResilientClient` sends each call through the `Pipeline` of its source. A poli
 a callable around the layer inside it, with settings of its own. Outermost first:
 
     total_timeout   TotalTimeoutLayer
-    retry           RetryLayer        retry_settings, backoff, retry_after, retry_budget
+    retry           RetryLayer        retry_settings, retry_decision, retry_budget, retry_after,
+                                      backoff
     admission       AdmissionLayer    circuit, queue, slot, token, circuit
         breaker                       breaker_settings, circuit_breaker, window
         bulkhead                      bulkhead, waiting_line
@@ -13,14 +14,14 @@ a callable around the layer inside it, with settings of its own. Outermost first
     transport       the wire
 
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
-`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead` and `RetryLedger` are of use
-without any of this.
-Every limit, window and wait runs on the event loop's clock, every random draw on the generator
-that is passed in.
+`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `RetryLedger` and
+`RetryLayer` are of use alone. Every limit, window and wait runs on the event loop's clock, every
+random draw on the generator that is passed in.
 """
 
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.bulkhead import Bulkhead, BulkheadSettings
+from resilience.call import Call
 from resilience.circuit_breaker import CircuitBreaker, Permit
 from resilience.client import ResilientClient
 from resilience.errors import (
@@ -57,6 +58,7 @@ from resilience.events import (
 from resilience.pipeline import Pipeline
 from resilience.rate_limit import RateLimit
 from resilience.request import RequestOptions
+from resilience.retry import RetryLayer
 from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.retry_settings import RetrySettings
 from resilience.source import Overrides, Policies, Source
@@ -74,6 +76,7 @@ __all__ = [
     "Bulkhead",
     "BulkheadFull",
     "BulkheadSettings",
+    "Call",
     "CallEvent",
     "CallRejected",
     "CircuitBreaker",
@@ -99,6 +102,7 @@ __all__ = [
     "ResilientClient",
     "ResponseTooLarge",
     "RetryBudget",
+    "RetryLayer",
     "RetryLedger",
     "RetryScheduled",
     "RetrySettings",

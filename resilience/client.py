@@ -14,8 +14,9 @@ import httpx
 
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.json_calls import JsonCalls
-from resilience.pipeline import Pipeline, utc_now
+from resilience.pipeline import Pipeline
 from resilience.request import RequestOptions, build_request, overrides_of, source_headers
+from resilience.retry_after import utc_now
 from resilience.source import Overrides, Source
 from resilience.statistics import SourceStatistics
 from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S, Run, streamed

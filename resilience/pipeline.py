@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import count
 from random import Random
 
@@ -15,6 +15,7 @@ from resilience.call import Call, Keep, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.outcome import is_transient_status
 from resilience.retry import RetryLayer
+from resilience.retry_after import utc_now
 from resilience.retry_budget import RetryLedger
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
@@ -23,11 +24,6 @@ from resilience.token_bucket import TokenBucket
 from resilience.total_timeout import TotalTimeoutLayer
 
 _MAX_VARIANTS = 64  # callers that compute a time-out anew each time would fill memory
-
-
-def utc_now() -> datetime:
-    """Return the time of day, which only Retry-After dates are compared with."""
-    return datetime.now(UTC)
 
 
 class Pipeline:

@@ -70,9 +70,9 @@ class Overrides(TypedDict, total=False):
     """Policies of the source that one call replaces; None leaves the policy out of this call.
 
     Only what belongs to a single call may be replaced. The breaker, rate limit and concurrency
-    limit are shared by all calls to the source, and so are their settings. A shorter total
-    time-out shortens that of the attempts with it; otherwise the numbers must fit the policies
-    that stay.
+    limit are shared by all calls to the source, and so are their settings; a source's retry budget
+    rules over replaced retries too. A shorter total time-out shortens that of the attempts with
+    it; otherwise the numbers must fit the policies that stay.
     """
 
     total_timeout_s: float | None
