@@ -13,6 +13,9 @@ a callable around the layer inside it, with settings of its own. Outermost first
     attempt         AttemptLayer
     transport       the wire
 
+The client's own half: `raw_calls`, `json_calls` and `streaming` are the ways to call, `request`
+is what a call may say.
+
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
 `errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `RetryLedger` and
 `RetryLayer` are of use alone. Every limit, window and wait runs on the event loop's clock, every

@@ -1,13 +1,15 @@
-"""A small HTTP/1.1 server: GET without a body, JSON replies, connections kept alive."""
+"""A small HTTP/1.1 server: JSON replies, connections kept alive, request bodies dropped."""
 
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 _HOST = "127.0.0.1"
+_CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)\r\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +67,15 @@ async def _converse(
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError), _closing(writer):
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(_length(head))
             target = head.split(b" ", 2)[1].decode()
             writer.write((await answer(target)).encoded())
             await writer.drain()
+
+
+def _length(head: bytes) -> int:
+    named = _CONTENT_LENGTH.search(head)
+    return int(named[1]) if named else 0
 
 
 @contextlib.contextmanager

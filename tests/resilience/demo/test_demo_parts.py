@@ -258,7 +258,7 @@ async def test_the_server_keeps_connections_alive_and_ends_with_its_block() -> N
         return Reply(status=418, body={"asked": target}, headers={"X-A": "b"})
 
     async with serving(answer) as url, httpx.AsyncClient() as http:
-        replies = [await http.get(f"{url}/a?b={number}") for number in range(3)]
+        replies = [await http.post(f"{url}/a?b={n}", content=b"x" * n) for n in range(3)]
         idle = await asyncio.open_connection(*_address(url))
     assert await idle[0].read() == b""
     idle[1].close()
