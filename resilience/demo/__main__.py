@@ -40,13 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 async def _run(seed: int) -> int:
-    loop = asyncio.get_running_loop()
-    began_s, colour = loop.time(), wants_colour(sys.stdout)
+    loop, colour = asyncio.get_running_loop(), wants_colour(sys.stdout)
     crypto = CryptoExchange(loop.time, Random(seed))
     weather = Weather(lambda: loop.time() - began_s)
     async with serving(crypto) as crypto_url, serving(weather) as weather_url:
         both = sources(crypto_url=crypto_url, weather_url=weather_url)
         async with ResilientClient(both, random=Random(seed)) as client:
+            began_s = loop.time()  # all is set up: from now on time is part of the scenario
             client.subscribe(Timeline(_say, began_s=began_s, colour=colour).on_event)
             async with asyncio.TaskGroup() as calls:
                 for request in plan():
