@@ -4,25 +4,40 @@ A `ResilientClient` sends each call through the `Pipeline` of its source. A poli
 a callable around the layer inside it, with settings of its own. Outermost first:
 
     total_timeout   TotalTimeoutLayer
-    retry           RetryLayer        retry_settings, backoff, retry_after
-    breaker         BreakerLayer      breaker_settings, circuit_breaker, window
+    retry           RetryLayer        retry_settings, retry_decision, retry_budget, retry_after,
+                                      backoff
+    admission       AdmissionLayer    circuit, queue, slot, token, circuit
+        breaker                       breaker_settings, circuit_breaker, window
+        bulkhead                      bulkhead, waiting_line
+        rate limit                    rate_limit, token_bucket, waiting_line
     attempt         AttemptLayer
     transport       the wire
 
-`outcome` says what is transient, `events` what subscribers hear, `errors` what calls raise.
-Every limit, window and wait runs on the event loop's clock, every random draw on the generator
-that is passed in.
+The client's own half: `raw_calls`, `json_calls` and `streaming` are the ways to call, `request`
+is what a call may say.
+
+`outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
+`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `RetryLedger` and
+`RetryLayer` are of use alone. Every limit, window and wait runs on the event loop's clock, every
+random draw on the generator that is passed in.
 """
 
 from resilience.breaker_settings import BreakerSettings, Trip
+from resilience.bulkhead import Bulkhead, BulkheadSettings
+from resilience.call import Call
 from resilience.circuit_breaker import CircuitBreaker, Permit
 from resilience.client import ResilientClient
 from resilience.errors import (
     AttemptTimeout,
+    BulkheadFull,
     CircuitOpen,
+    HttpError,
+    InvalidBody,
+    RateLimited,
     ResilienceError,
     ResponseTooLarge,
     StaleConnection,
+    StreamIdle,
     TotalTimeout,
 )
 from resilience.events import (
@@ -30,6 +45,7 @@ from resilience.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    CallEvent,
     CallRejected,
     CircuitClosed,
     CircuitHalfOpened,
@@ -37,12 +53,21 @@ from resilience.events import (
     Event,
     GaveUp,
     GaveUpReason,
+    QueueRejected,
+    RateLimitDelayed,
     RetryScheduled,
+    ServerRateLimited,
 )
 from resilience.pipeline import Pipeline
+from resilience.rate_limit import RateLimit
+from resilience.request import RequestOptions
+from resilience.retry import RetryLayer
+from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.retry_settings import RetrySettings
-from resilience.source import Policies, Source
+from resilience.source import Overrides, Policies, Source
+from resilience.statistics import SourceStatistics
 from resilience.subscribers import Subscribers
+from resilience.token_bucket import TokenBucket
 
 __all__ = [
     "AttemptCancelled",
@@ -51,6 +76,11 @@ __all__ = [
     "AttemptSucceeded",
     "AttemptTimeout",
     "BreakerSettings",
+    "Bulkhead",
+    "BulkheadFull",
+    "BulkheadSettings",
+    "Call",
+    "CallEvent",
     "CallRejected",
     "CircuitBreaker",
     "CircuitClosed",
@@ -60,17 +90,32 @@ __all__ = [
     "Event",
     "GaveUp",
     "GaveUpReason",
+    "HttpError",
+    "InvalidBody",
+    "Overrides",
     "Permit",
     "Pipeline",
     "Policies",
+    "QueueRejected",
+    "RateLimit",
+    "RateLimitDelayed",
+    "RateLimited",
+    "RequestOptions",
     "ResilienceError",
     "ResilientClient",
     "ResponseTooLarge",
+    "RetryBudget",
+    "RetryLayer",
+    "RetryLedger",
     "RetryScheduled",
     "RetrySettings",
+    "ServerRateLimited",
     "Source",
+    "SourceStatistics",
     "StaleConnection",
+    "StreamIdle",
     "Subscribers",
+    "TokenBucket",
     "TotalTimeout",
     "Trip",
 ]

@@ -1,11 +1,16 @@
 """One call on its way through the layers."""
 
+import asyncio
+import math
 from collections.abc import Awaitable, Callable
 
 import httpx
 
 Send = Callable[[], Awaitable[httpx.Response]]
 """Sends the request once and returns the response with its body read."""
+
+Keep = Callable[[Callable[[], None]], object]
+"""Takes what is to be called once the response's body needs no more."""
 
 
 class Call:
@@ -14,17 +19,53 @@ class Call:
     Attributes:
         method: HTTP method, upper case.
         send: Sends the request; each attempt calls it once.
+        source: Name of the source, for events.
+        request_id: Number of the call, for events; 0 if nobody numbers calls.
+        idempotency_key: Whether the request bears a key by which the server knows a repetition.
         attempt: Number of the attempt under way, from 1.
+        granted: Number of the last attempt that the retry budget has granted.
+        keep: Takes a slot's release when the response comes before its body; None if it comes
+            after, so that the slot is free again at once.
         deadline_s: When the total time-out fires on the event loop's clock; None for never.
     """
 
-    __slots__ = ("attempt", "deadline_s", "method", "send")
+    __slots__ = (
+        "attempt",
+        "deadline_s",
+        "granted",
+        "idempotency_key",
+        "keep",
+        "method",
+        "request_id",
+        "send",
+        "source",
+    )
 
-    def __init__(self, method: str, send: Send) -> None:
+    def __init__(
+        self,
+        method: str,
+        send: Send,
+        *,
+        source: str = "",
+        request_id: int = 0,
+        idempotency_key: bool = False,
+        keep: Keep | None = None,
+    ) -> None:
         self.method = method
         self.send = send
+        self.source = source
+        self.request_id = request_id
+        self.idempotency_key = idempotency_key
+        self.keep = keep
         self.attempt = 1
+        self.granted = 1
         self.deadline_s: float | None = None
+
+    def time_left_s(self) -> float:
+        """Return the seconds until the total time-out; infinite without one."""
+        if self.deadline_s is None:
+            return math.inf
+        return self.deadline_s - asyncio.get_running_loop().time()
 
 
 Layer = Callable[[Call], Awaitable[httpx.Response]]

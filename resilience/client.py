@@ -1,27 +1,32 @@
 """The way in: one client, many sources, each behind its own policies."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import partial
+from itertools import count
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import Self, Unpack
 
 import httpx
 
 from resilience.circuit_breaker import CircuitBreaker
-from resilience.pipeline import Pipeline, utc_now
-from resilience.source import Source
+from resilience.json_calls import JsonCalls
+from resilience.pipeline import Pipeline
+from resilience.request import RequestOptions, build_request, overrides_of, source_headers
+from resilience.retry_after import utc_now
+from resilience.source import Overrides, Source
+from resilience.statistics import SourceStatistics
+from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S, Run, streamed
 from resilience.subscribers import Handler, Subscribers
 from resilience.transport import (
     DEFAULT_KEEPALIVE_S,
+    DEFAULT_MAX_CONNECTION_AGE_S,
     DEFAULT_MAX_RESPONSE_BYTES,
     AttemptTransport,
 )
-
-# What httpx decodes without an extra package; aiohttp would offer what only it can decode.
-_DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,11 @@ class _Guarded:
     pipeline: Pipeline
 
 
-class ResilientClient:
-    """Calls sources through their policies.
+class ResilientClient(JsonCalls):
+    """Calls sources through their policies: raw (`get`), typed (`get_json`) or streamed.
 
-    Use it as an async context manager, from one event loop. Redirects are answers, not
+    Make one and keep it: limits and circuits live in it. Use it as an async context manager, from
+    one event loop. Redirects are answers, not
     instructions; there are no cookies, and proxies of the environment are ignored.
 
     Args:
@@ -44,9 +50,11 @@ class ResilientClient:
             against the time-outs.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
         keepalive_s: How long an idle connection is kept, in seconds; less than the servers do.
+        max_connection_age_s: How long a connection is used, in seconds, so that a host which has
+            moved is found again.
         wall_clock: Returns the aware time of day, for Retry-After dates.
         transport: Sends requests instead of real connections, e.g. `httpx.MockTransport`; the
-            three settings of connections and bodies above are then its own affair.
+            settings of connections and bodies above are then its own affair.
 
     Raises:
         ValueError: Two sources share a name, or a setting is out of range.
@@ -60,29 +68,33 @@ class ResilientClient:
         max_connections: int = 100,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
+        max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
         wall_clock: Callable[[], datetime] = utc_now,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._subscribers = Subscribers()
+        request_ids = count(1)
         self._sources: dict[str, _Guarded] = {}
         for source in sources:
             if source.name in self._sources:
                 raise ValueError(f"two sources are named {source.name!r}; names must differ")
             self._sources[source.name] = _Guarded(
                 source.base_url.rstrip("/"),
-                httpx.Headers({**_DEFAULT_HEADERS, **source.headers}),
+                source_headers(source.headers),
                 Pipeline(
                     source.policies,
                     source=source.name,
                     random=random,
                     subscribers=self._subscribers,
                     wall_clock=wall_clock,
+                    request_ids=request_ids,
                 ),
             )
         self._transport = transport or AttemptTransport(
             max_connections=max_connections,
             max_response_bytes=max_response_bytes,
             keepalive_s=keepalive_s,
+            max_connection_age_s=max_connection_age_s,
         )
 
     def subscribe(self, handler: Handler) -> None:
@@ -93,27 +105,28 @@ class ResilientClient:
         """Return the circuit breaker of `source`, None if it has none."""
         return self._guarded(source).pipeline.breaker
 
-    async def get(
-        self,
-        source: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> httpx.Response:
-        """GET `path` of `source`; see `request`."""
-        return await self.request("GET", source, path, params=params, headers=headers)
+    def isolate(self, source: str) -> None:
+        """Reject every call to `source` until `reset`.
+
+        Raises:
+            ValueError: The source is unknown or has no breaker.
+        """
+        self._breaker(source).isolate()
+
+    def reset(self, source: str) -> None:
+        """Close the circuit of `source` and forget its failures.
+
+        Raises:
+            ValueError: The source is unknown or has no breaker.
+        """
+        self._breaker(source).reset()
+
+    def statistics(self, source: str) -> SourceStatistics:
+        """Return what became of the calls to `source` so far."""
+        return self._guarded(source).pipeline.statistics()
 
     async def request(
-        self,
-        method: str,
-        source: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        content: bytes | str | None = None,
-        json: Any = None,  # noqa: ANN401 - whatever the json module takes
+        self, method: str, source: str, path: str, **options: Unpack[RequestOptions]
     ) -> httpx.Response:
         """Return the response with its body read, whatever its status.
 
@@ -121,33 +134,52 @@ class ResilientClient:
             method: HTTP method, any case.
             source: Name of a source.
             path: Begins with "/", or is empty; appended to the source's base URL.
-            params: Of the query.
-            headers: Beside, or instead of, the source's own.
-            content: Body; bytes or text only, because each attempt sends it again.
-            json: Body as a value; instead of `content`.
+            options: Query, headers and body, and policies to replace in this call: see
+                `RequestOptions`.
 
         Raises:
-            ValueError: The source is unknown, or the path does not begin with "/".
+            ValueError: The source is unknown, the path does not begin with "/", or a replaced
+                policy does not fit the others; nothing was sent.
+            TypeError: An option is unknown, or JSON cannot say the body; nothing was sent.
             ResponseTooLarge: The body outgrew the limit.
             httpx.DecodingError: The body is not in the encoding that it claims.
-            AttemptTimeout, TotalTimeout, CircuitOpen, httpx.TransportError: See `Pipeline.run`.
+            AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
+            httpx.TransportError: See `Pipeline.run`.
         """
         guarded = self._guarded(source)
-        if path and not path.startswith("/"):
-            raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')
-        request = httpx.Request(
-            method,
-            _parsed(guarded.base_url + path),
-            params=params,
-            headers=_merged(guarded.headers, headers) if headers else guarded.headers,
-            content=content,
-            json=json,
-        )
+        request = build_request(method, guarded.base_url, path, guarded.headers, options)
+        run = _runner(guarded.pipeline, request, overrides_of(options))
+        return await run(partial(self._read, request))
 
-        async def send() -> httpx.Response:
-            return await self._send(request)
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        source: str,
+        path: str,
+        *,
+        idle_timeout_s: float | None = DEFAULT_IDLE_TIMEOUT_S,
+        **options: Unpack[RequestOptions],
+    ) -> AsyncIterator[httpx.Response]:
+        """Yield the response once its headers are there; leaving the block closes it.
 
-        return await guarded.pipeline.run(send, method=request.method)
+        The policies see the call until then: retries and time-outs end with the headers, and the
+        breaker judges by them. The body may take as long as it likes, but no pause in it longer
+        than `idle_timeout_s` seconds (None for any), and it may be of any size. A transient
+        response (5xx, 408, 429) is read whole at once, as `request` reads it. A slot of the
+        bulkhead is held until the block is left.
+
+        Raises:
+            StreamIdle: Reading the body, after such a pause.
+            httpx.TransportError: Reading the body, when the network fails; it is not retried.
+            ValueError, TypeError and others: See `request`.
+        """
+        guarded = self._guarded(source)
+        request = build_request(method, guarded.base_url, path, guarded.headers, options)
+        run = _runner(guarded.pipeline, request, overrides_of(options))
+        opening = streamed(run, partial(self._open, request), idle_timeout_s=idle_timeout_s)
+        async with opening as response:
+            yield response
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -164,6 +196,12 @@ class ResilientClient:
     ) -> None:
         await self.aclose()
 
+    def _breaker(self, source: str) -> CircuitBreaker:
+        breaker = self.breaker(source)
+        if breaker is None:
+            raise ValueError(f"{source!r} has no circuit breaker; give its policies one")
+        return breaker
+
     def _guarded(self, source: str) -> _Guarded:
         try:
             return self._sources[source]
@@ -171,9 +209,13 @@ class ResilientClient:
             known = ", ".join(map(repr, self._sources)) or "none"
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
 
-    async def _send(self, request: httpx.Request) -> httpx.Response:
+    async def _open(self, request: httpx.Request) -> httpx.Response:
         response = await self._transport.handle_async_request(request)
         response.request = request
+        return response
+
+    async def _read(self, request: httpx.Request) -> httpx.Response:
+        response = await self._open(request)
         try:
             await response.aread()
         except BaseException:
@@ -182,12 +224,10 @@ class ResilientClient:
         return response
 
 
-@lru_cache(maxsize=256)  # parsing costs more than all policies, and paths repeat
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)
-
-
-def _merged(own: httpx.Headers, extra: Mapping[str, str]) -> httpx.Headers:
-    headers = httpx.Headers(own)
-    headers.update(extra)
-    return headers
+def _runner(pipeline: Pipeline, request: httpx.Request, overrides: Overrides) -> Run:
+    return partial(
+        pipeline.run,
+        method=request.method,
+        idempotency_key="idempotency-key" in request.headers,
+        overrides=overrides,
+    )

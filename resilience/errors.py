@@ -5,7 +5,12 @@ ResilienceError
 ├── AttemptTimeout      one attempt outlived its limit; transient
 ├── TotalTimeout        the whole call, retries and waits included, outlived its limit
 ├── CircuitOpen         nothing was sent: the breaker holds calls back
-└── ResponseTooLarge    the body grew past the limit; it was dropped unread
+├── RateLimited         nothing was sent: the wait for the rate limit would be too long
+├── BulkheadFull        nothing was sent: too many calls run and wait already
+├── ResponseTooLarge    the body grew past the limit; it was dropped unread
+├── StreamIdle          a streamed body paused for longer than its limit
+├── HttpError           a typed call was answered with a status that is not 2xx
+└── InvalidBody         a typed call was answered with a body of another shape
 httpx.TransportError    the network failed; httpx's own tree
 └── httpx.RemoteProtocolError
     └── StaleConnection a kept-alive connection that the server had already closed
@@ -13,12 +18,15 @@ httpx.TransportError    the network failed; httpx's own tree
 
 import httpx
 
+_EXCERPT = 200
+_EXCERPT_BYTES = 4 * _EXCERPT + 4  # no character of UTF-8 is longer than four bytes
+
 Cause = Exception | int
 """What made an attempt fail: an exception, or the HTTP status of a transient response."""
 
 
 class ResilienceError(Exception):
-    """A policy, not the network, ended the attempt or the call."""
+    """This library, not the network, ended the attempt or the call."""
 
 
 class AttemptTimeout(ResilienceError):
@@ -73,6 +81,51 @@ class CircuitOpen(ResilienceError):
         )
 
 
+class RateLimited(ResilienceError):
+    """The call was refused a place in the line of its source's rate limit, or waited in vain.
+
+    Attributes:
+        source: Name of the source.
+        would_wait_s: How long the call would have waited for its token (still), in seconds.
+        waiting: How many calls were in the line.
+    """
+
+    def __init__(self, source: str, would_wait_s: float, waiting: int) -> None:
+        super().__init__(source, would_wait_s, waiting)
+        self.source = source
+        self.would_wait_s = would_wait_s
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return (
+            f"the rate limit of {self.source!r} leaves no room: {self.waiting} calls wait, and "
+            f"this one would wait {self.would_wait_s:.3f} s; call less often, or raise "
+            "max_queue, max_wait_s or the call's own time limit"
+        )
+
+
+class BulkheadFull(ResilienceError):
+    """The call was refused a slot: too many run, and too many wait or one has waited too long.
+
+    Attributes:
+        source: Name of the source.
+        running: Calls that held a slot.
+        waiting: Calls that waited for one.
+    """
+
+    def __init__(self, source: str, running: int, waiting: int) -> None:
+        super().__init__(source, running, waiting)
+        self.source = source
+        self.running = running
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return (
+            f"{self.running} calls to {self.source!r} run and {self.waiting} wait; "
+            "call less often, or raise max_concurrent, max_queue or max_wait_s"
+        )
+
+
 class ResponseTooLarge(ResilienceError):
     """The decoded body is larger than `limit_bytes`."""
 
@@ -87,6 +140,58 @@ class ResponseTooLarge(ResilienceError):
         )
 
 
+class StreamIdle(ResilienceError):
+    """No part of a streamed body came for `limit_s` seconds."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(limit_s)
+        self.limit_s = limit_s
+
+    def __str__(self) -> str:
+        return (
+            f"the stream was silent for {self.limit_s:g} s; "
+            "raise idle_timeout_s if the source is known to pause"
+        )
+
+
+class HttpError(ResilienceError):
+    """A typed call was answered with a status that is not 2xx.
+
+    Attributes:
+        response: The whole response, its body read.
+        status: Its HTTP status.
+        excerpt: The beginning of its body as text.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(response)
+        self.response = response
+        self.status = response.status_code
+        self.excerpt = excerpt_of(response)
+
+    def __str__(self) -> str:
+        return f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+
+
+class InvalidBody(ResilienceError):
+    """A typed call was answered with a body that is not what was asked for.
+
+    Attributes:
+        response: The whole response, its body read.
+        reason: What does not fit, and where.
+        excerpt: The beginning of its body as text.
+    """
+
+    def __init__(self, response: httpx.Response, reason: str) -> None:
+        super().__init__(response, reason)
+        self.response = response
+        self.reason = reason
+        self.excerpt = excerpt_of(response)
+
+    def __str__(self) -> str:
+        return f"{_asked(self.response)} sent an unusable body: {self.reason}; {self.excerpt!r}"
+
+
 class StaleConnection(httpx.RemoteProtocolError):
     """A reused connection turned out to be closed before any of the response came.
 
@@ -94,3 +199,13 @@ class StaleConnection(httpx.RemoteProtocolError):
     That is a race of the client's, at most once a connection, and says nothing about the source's
     health: it is retried like any network error, but the breaker counts it neither way.
     """
+
+
+def excerpt_of(response: httpx.Response) -> str:
+    """Return the first 200 characters of a body that has been read."""
+    text = response.content[:_EXCERPT_BYTES].decode(errors="replace")
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+
+
+def _asked(response: httpx.Response) -> str:
+    return f"{response.request.method} {response.request.url.copy_with(query=None)}"

@@ -1,31 +1,38 @@
 """The policies of one source, put around its calls."""
 
+import asyncio
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
+from itertools import count
 from random import Random
 
 import httpx
 
+from resilience.admission import AdmissionLayer
 from resilience.attempt import AttemptLayer
-from resilience.breaker import BreakerLayer
-from resilience.call import Call, Layer, Send
+from resilience.bulkhead import Bulkhead
+from resilience.call import Call, Keep, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.outcome import is_transient_status
 from resilience.retry import RetryLayer
-from resilience.source import Policies
+from resilience.retry_after import utc_now
+from resilience.retry_budget import RetryLedger
+from resilience.source import Overrides, Policies, overridden
+from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
+from resilience.token_bucket import TokenBucket
 from resilience.total_timeout import TotalTimeoutLayer
 
-
-def utc_now() -> datetime:
-    """Return the time of day, which only Retry-After dates are compared with."""
-    return datetime.now(UTC)
+_MAX_VARIANTS = 64  # callers that compute a time-out anew each time would fill memory
 
 
 class Pipeline:
-    """Runs calls through total time-out, retry, breaker and attempt time-out, in this order.
+    """Runs calls through total time-out, retry, admission and attempt time-out, in this order.
 
     Attributes:
         breaker: The circuit breaker; None if the policies have none.
+        bulkhead: The slots; None if the policies have no bulkhead.
+        bucket: The token bucket; None if the policies have no rate limit.
         layers: The layers' classes by name, outermost first.
     """
 
@@ -37,25 +44,41 @@ class Pipeline:
         random: Random,
         subscribers: Subscribers | None = None,
         wall_clock: Callable[[], datetime] = utc_now,
+        request_ids: Iterator[int] | None = None,
     ) -> None:
-        told = subscribers if subscribers is not None else Subscribers()
+        self._policies = policies
+        self._source = source
+        self._random = random
+        self._told = subscribers if subscribers is not None else Subscribers()
+        self._wall_clock = wall_clock
+        self._request_ids = request_ids if request_ids is not None else count(1)
+        self._counts = Counts()
         self.breaker: CircuitBreaker | None = None
         if policies.breaker is not None:
-            self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=told)
-        layers = list(
-            _layers(
-                policies,
-                breaker=self.breaker,
-                source=source,
-                told=told,
-                random=random,
-                wall_clock=wall_clock,
-            )
-        )
+            self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=self._told)
+        self.bulkhead: Bulkhead | None = None
+        if policies.bulkhead is not None:
+            self.bulkhead = Bulkhead(policies.bulkhead, name=source)
+        self.bucket: TokenBucket | None = None
+        if policies.rate_limit is not None:
+            self.bucket = TokenBucket(policies.rate_limit, name=source)
+        self._ledger: RetryLedger | None = None
+        if policies.retry is not None and policies.retry.budget is not None:
+            self._ledger = RetryLedger(policies.retry.budget)
+        layers = list(self._layers(policies))
         self._outermost = layers[-1]
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
+        self._variants: dict[Policies, Layer] = {}
 
-    async def run(self, send: Send, *, method: str = "GET") -> httpx.Response:
+    async def run(
+        self,
+        send: Send,
+        *,
+        method: str = "GET",
+        idempotency_key: bool = False,
+        overrides: Overrides | None = None,
+        keep: Keep | None = None,
+    ) -> httpx.Response:
         """Return the response, whatever its status.
 
         A transient status (5xx, 408, 429) is returned when the retries have not cured it.
@@ -64,39 +87,93 @@ class Pipeline:
             send: Sends the request once and returns the response with its body read; called once
                 an attempt.
             method: HTTP method, upper case.
+            idempotency_key: Whether the request bears a key by which the server knows a
+                repetition.
+            overrides: Policies that are replaced in this call.
+            keep: Takes what ends the use of a slot, for a response whose body is still to be read;
+                None if it has been read when `send` returns.
 
         Raises:
+            ValueError: A replaced policy does not fit the others; nothing was sent.
             AttemptTimeout: The last attempt took too long.
             TotalTimeout: The call took too long.
-            CircuitOpen: The breaker holds calls back.
+            CircuitOpen, RateLimited, BulkheadFull: Nothing was sent, or not again.
             httpx.TransportError: The network failed in the last attempt.
         """
-        return await self._outermost(Call(method, send))
-
-
-def _layers(
-    policies: Policies,
-    *,
-    breaker: CircuitBreaker | None,
-    source: str,
-    told: Subscribers,
-    random: Random,
-    wall_clock: Callable[[], datetime],
-) -> Iterator[Layer]:
-    """Yield the layers that the policies ask for, innermost first, each around the one before."""
-    layer: Layer = AttemptLayer(policies.attempt_timeout_s, source=source, subscribers=told)
-    yield layer
-    if breaker is not None:
-        yield (layer := BreakerLayer(breaker, layer, source=source, subscribers=told))
-    if policies.retry is not None:
-        layer = RetryLayer(
-            policies.retry,
-            layer,
-            source=source,
-            subscribers=told,
-            random=random,
-            wall_clock=wall_clock,
+        outermost = self._variant(overrides) if overrides else self._outermost
+        counts = self._counts
+        counts.requests += 1
+        call = Call(
+            method,
+            send,
+            source=self._source,
+            request_id=next(self._request_ids),
+            idempotency_key=idempotency_key,
+            keep=keep,
         )
+        try:
+            response = await outermost(call)
+        except BaseException as error:
+            counts.failed += 1
+            counts.cancelled += isinstance(error, asyncio.CancelledError)
+            raise
+        else:
+            if is_transient_status(response.status_code):
+                counts.failed += 1
+            else:
+                counts.ok += 1
+            return response
+        finally:
+            counts.finished_at_s = asyncio.get_running_loop().time()
+
+    def statistics(self) -> SourceStatistics:
+        """Return what became of the calls so far."""
+        breaker = self.breaker
+        return self._counts.snapshot(
+            self._source,
+            circuit=None if breaker is None else breaker.state,
+            circuit_opened=0 if breaker is None else breaker.times_opened,
+        )
+
+    def _variant(self, overrides: Overrides) -> Layer:
+        """Return the outermost of the layers with these policies, around the same shared state."""
+        policies = overridden(self._policies, overrides)
+        if policies not in self._variants:
+            if len(self._variants) >= _MAX_VARIANTS:
+                self._variants.clear()
+            *_, self._variants[policies] = self._layers(policies)
+        return self._variants[policies]
+
+    def _layers(self, policies: Policies) -> Iterator[Layer]:
+        """Yield the layers that the policies ask for, innermost first, each around the last."""
+        told, counts = self._told, self._counts
+        layer: Layer = AttemptLayer(policies.attempt_timeout_s, subscribers=told, counts=counts)
         yield layer
-    if policies.total_timeout_s is not None:
-        yield TotalTimeoutLayer(policies.total_timeout_s, layer, source=source, subscribers=told)
+        if self.breaker or self.bulkhead or self.bucket:
+            yield (layer := self._admission(layer))
+        if policies.retry is not None:
+            layer = RetryLayer(
+                policies.retry,
+                layer,
+                ledger=self._ledger,
+                subscribers=told,
+                counts=counts,
+                random=self._random,
+                wall_clock=self._wall_clock,
+            )
+            yield layer
+        if policies.total_timeout_s is not None:
+            yield TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
+
+    def _admission(self, inner: Layer) -> AdmissionLayer:
+        rules = self._policies.breaker
+        return AdmissionLayer(
+            inner,
+            breaker=self.breaker,
+            bulkhead=self.bulkhead,
+            bucket=self.bucket,
+            counts_429=rules is not None and rules.counts_429,
+            subscribers=self._told,
+            counts=self._counts,
+            wall_clock=self._wall_clock,
+        )

@@ -1,12 +1,15 @@
 """A source of data over HTTP, and the policies that guard calls to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import httpx
 
 from resilience.breaker_settings import BreakerSettings
+from resilience.bulkhead import BulkheadSettings
 from resilience.ranges import DAY_S, outside, refuse
+from resilience.rate_limit import RateLimit
 from resilience.retry_settings import RetrySettings
 
 _SHORTEST_TIMEOUT_S = 0.01
@@ -20,7 +23,9 @@ class Policies:
         total_timeout_s: Limit on the whole call in seconds, retries and waits included,
             10 ms..24 h.
         retry: Repeats attempts that failed transiently.
-        breaker: Rejects calls while the source is sick.
+        bulkhead: Limits how many attempts run at once.
+        rate_limit: Limits how many attempts are sent a second, and heeds a 429.
+        breaker: Rejects attempts while the source is sick.
         attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
             most `total_timeout_s` and half of the breaker's `sampling_s`.
 
@@ -32,6 +37,8 @@ class Policies:
 
     total_timeout_s: float | None = None
     retry: RetrySettings | None = None
+    bulkhead: BulkheadSettings | None = None
+    rate_limit: RateLimit | None = None
     breaker: BreakerSettings | None = None
     attempt_timeout_s: float | None = None
 
@@ -57,6 +64,32 @@ class Policies:
             f"sampling_s must be at least twice attempt_timeout_s ({self.attempt_timeout_s:g}), "
             f"got {self.breaker.sampling_s:g}; a shorter window forgets calls as they end"
         )
+
+
+class Overrides(TypedDict, total=False):
+    """Policies of the source that one call replaces; None leaves the policy out of this call.
+
+    Only what belongs to a single call may be replaced. The breaker, rate limit and concurrency
+    limit are shared by all calls to the source, and so are their settings; a source's retry budget
+    rules over replaced retries too. A shorter total time-out shortens that of the attempts with
+    it; otherwise the numbers must fit the policies that stay.
+    """
+
+    total_timeout_s: float | None
+    attempt_timeout_s: float | None
+    retry: RetrySettings | None
+
+
+def overridden(policies: Policies, overrides: Overrides) -> Policies:
+    """Return the policies of a call that replaces some of its source's.
+
+    Raises:
+        ValueError: A value is out of range, or does not fit the others.
+    """
+    total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
+    if total_s is not None and attempt_s is not None and total_s < attempt_s:
+        overrides = {"attempt_timeout_s": total_s, **overrides}
+    return replace(policies, **overrides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@
 httpx's own transport loses pool slots when a call is cancelled, which every attempt time-out does.
 """
 
+import asyncio
 import math
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import aiohttp
 import httpx
@@ -18,18 +19,22 @@ from resilience.ranges import DAY_S, outside, refuse
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
 DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
+DEFAULT_MAX_CONNECTION_AGE_S = 120.0  # a busy connection never asks DNS again: part with it
 
 
 class AttemptTransport(AiohttpTransport):
     """Sends a request exactly once: no hidden retry, no redirect, no cookie, no proxy.
 
-    No time-outs of its own either; whoever calls it limits it. A body that outgrows
-    `max_response_bytes` after decoding raises ResponseTooLarge and costs its connection.
+    No time-outs of its own either; whoever calls it limits it. A body read whole (`aread`) that
+    outgrows `max_response_bytes` after decoding raises ResponseTooLarge and costs its connection;
+    one that is streamed is as long as its reader cares to read.
 
     Args:
         max_connections: Open connections, all hosts together, 1..65535; more requests wait.
         max_response_bytes: Largest decoded body, in bytes.
         keepalive_s: How long an idle connection is kept, in seconds.
+        max_connection_age_s: How long after its first request a connection is still used, in
+            seconds; a new one looks the host's name up again.
 
     Raises:
         ValueError: A value is out of range.
@@ -41,16 +46,19 @@ class AttemptTransport(AiohttpTransport):
         max_connections: int = 100,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
+        max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
     ) -> None:
         refuse(
             outside("max_connections", max_connections, 1, 65_535, "100 is usual"),
             outside("max_response_bytes", max_response_bytes, 0, math.inf, "it is in bytes"),
             outside("keepalive_s", keepalive_s, 0, DAY_S, "it is in seconds"),
+            outside("max_connection_age_s", max_connection_age_s, 0, DAY_S, "it is in seconds"),
         )
         super().__init__(trust_env=False, client=self._open_session)
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
         self._keepalive_s = keepalive_s
+        self._max_connection_age_s = max_connection_age_s
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response once its headers are there; reading the body is up to the caller."""
@@ -77,7 +85,7 @@ class AttemptTransport(AiohttpTransport):
                 ssl=self.ssl_context,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=_ReuseAwareResponse,
+            response_class=_ageing_response(self._max_connection_age_s),
             trust_env=False,
         )
         # aiohttp repeats idempotent requests when a reused connection drops, unseen by the
@@ -91,22 +99,35 @@ class _StaleConnectionError(aiohttp.ClientConnectionError):
 
 
 class _ReuseAwareResponse(aiohttp.ClientResponse):
-    """Knows whether its connection has served before."""
+    """Knows whether its connection has served before, and parts with it when it is old."""
 
-    _seen: ClassVar[WeakSet[object]] = WeakSet()
+    max_connection_age_s: ClassVar[float] = math.inf
+    _first_used_s: ClassVar[WeakKeyDictionary[object, float]] = WeakKeyDictionary()
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         protocol = connection.protocol
-        reused = protocol in self._seen
+        reused = protocol in self._first_used_s
+        if protocol is not None:
+            now_s = asyncio.get_running_loop().time()
+            age_s = now_s - self._first_used_s.setdefault(protocol, now_s)
+            if age_s >= self.max_connection_age_s:
+                protocol.force_close()  # once this response has been read
         try:
-            response = await super().start(connection)
+            return await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             if reused:
                 raise _StaleConnectionError(str(error)) from error
             raise
-        if protocol is not None:
-            self._seen.add(protocol)
-        return response
+
+
+def _ageing_response(max_connection_age_s: float) -> type[_ReuseAwareResponse]:
+    """Return the class with this age; aiohttp takes a class and tells it no settings."""
+
+    class AgeingResponse(_ReuseAwareResponse):
+        pass
+
+    AgeingResponse.max_connection_age_s = max_connection_age_s
+    return AgeingResponse
 
 
 class _Body(httpx.AsyncByteStream):
@@ -128,17 +149,22 @@ class _Body(httpx.AsyncByteStream):
 
 
 class _BoundedResponse(httpx.Response):
-    """Counts the decoded body, so that a small compressed one cannot fill memory either."""
+    """Bounds the decoded body, so that a small compressed one cannot fill memory either."""
 
     def __init__(self, status_code: int, *, limit_bytes: int, **rest: Any) -> None:  # noqa: ANN401
         super().__init__(status_code, **rest)
         self._limit_bytes = limit_bytes
+        self._is_gathered = False
+
+    async def aread(self) -> bytes:
+        self._is_gathered = True
+        return await super().aread()
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
         received = 0
         async for chunk in super().aiter_bytes(chunk_size):
             received += len(chunk)
-            if received > self._limit_bytes:
+            if self._is_gathered and received > self._limit_bytes:
                 raise ResponseTooLarge(self._limit_bytes)
             yield chunk
 

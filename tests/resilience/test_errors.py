@@ -4,7 +4,9 @@ import pytest
 
 from resilience import (
     AttemptTimeout,
+    BulkheadFull,
     CircuitOpen,
+    RateLimited,
     ResilienceError,
     ResponseTooLarge,
     TotalTimeout,
@@ -18,6 +20,8 @@ from resilience import (
         (TotalTimeout(1), "did not end within 1 s"),
         (CircuitOpen("rates", 1.5, 503), "'rates' is open after 503; the next call may try in 1.5"),
         (CircuitOpen("rates", None, None), "isolated by hand"),
+        (RateLimited("rates", 1.5, 7), "7 calls wait, and this one would wait 1.500 s"),
+        (BulkheadFull("rates", 2, 7), "2 calls to 'rates' run and 7 wait"),
         (ResponseTooLarge(10), "larger than 10 bytes"),
     ],
 )

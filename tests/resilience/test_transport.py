@@ -196,3 +196,24 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
 def test_a_setting_out_of_range_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         AttemptTransport(**wrong)
+
+
+async def test_an_old_connection_is_parted_with_after_its_response() -> None:
+    connections = 0
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while await read_request(reader):
+            writer.write(OK)
+            await writer.drain()
+
+    async with scripted_peer(behave) as url:
+        async with AttemptTransport() as young:
+            for _ in range(3):
+                await fetch(young, url)
+        assert connections == 1
+        async with AttemptTransport(max_connection_age_s=0) as old:
+            for _ in range(3):
+                assert (await fetch(old, url)).content == b"ok"
+        assert connections == 4

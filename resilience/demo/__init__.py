@@ -1,0 +1,12 @@
+"""`python -m resilience.demo`: 100 requests to two servers that are not well, told as they happen.
+
+    http_server   as much of HTTP as the servers need
+    servers       the two servers and what is wrong with them
+    scenario      the sources with their policies, and when each request is made
+    timeline      an event as a line
+    summary       the table at the end, and what must add up in it
+    service       each server, and a caller of both, as a process of its own
+    paint         colour, where it is wanted
+
+The servers are real ones on loopback ports; nothing leaves the machine.
+"""

@@ -1,0 +1,112 @@
+"""JSON on its way out of and into Python values.
+
+pydantic does the typed part and is looked for when it is first needed; without it, values are
+what the `json` module makes of them.
+"""
+
+import json
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from resilience.errors import InvalidBody
+
+T = TypeVar("T")
+_PLAIN = (object, dict, list)
+
+
+def encode(value: object) -> bytes:
+    """Return `value` as JSON in UTF-8.
+
+    With pydantic installed, models, dataclasses, dates, decimals and the like may stand anywhere
+    in it.
+
+    Raises:
+        TypeError: JSON cannot say it.
+        ValueError: It holds NaN or an infinity.
+    """
+    text = json.dumps(
+        value,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
+        default=_jsonable if _has_pydantic() else None,
+    )
+    return text.encode()
+
+
+def reader_of(as_type: type[T]) -> Callable[[httpx.Response], T]:
+    """Return what reads a body as `as_type`, or raises InvalidBody.
+
+    Args:
+        as_type: A class or type form that pydantic can validate: models, dataclasses, `list[int]`
+            and so on. `dict` and `list` are checked for being one and no further,
+            `object` takes any JSON; these three need no pydantic.
+
+    Raises:
+        ImportError: The type needs pydantic, which is not installed.
+        pydantic.errors.PydanticUserError: pydantic cannot validate the type.
+    """
+    if as_type in _PLAIN:
+        return lambda response: _plain(response, as_type)
+    if not _has_pydantic():
+        raise ImportError(
+            f"reading JSON as {as_type!r} needs pydantic, which is not installed; "
+            "install it, or ask for dict, list or object"
+        )
+    return _typed(cast("Hashable", as_type))
+
+
+def _plain(response: httpx.Response, as_type: type[T]) -> T:
+    try:
+        value = json.loads(response.content)
+    except (ValueError, RecursionError) as error:
+        raise InvalidBody(response, f"it is not JSON ({error})") from error
+    if not isinstance(value, as_type):
+        raise InvalidBody(response, f"it is no {as_type.__name__}")
+    return value
+
+
+@lru_cache(maxsize=256)  # building one costs a hundred calls
+def _typed(as_type: Any) -> Callable[[httpx.Response], Any]:  # noqa: ANN401 - any form of type
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only when it is needed
+
+    adapter: TypeAdapter[Any] = TypeAdapter(as_type)
+
+    def read(response: httpx.Response) -> Any:  # noqa: ANN401 - an `as_type`
+        try:
+            return adapter.validate_json(response.content)
+        except ValidationError as error:
+            raise InvalidBody(response, _first_complaint(error.errors())) from error
+
+    return read
+
+
+def _first_complaint(complaints: Any) -> str:  # noqa: ANN401 - pydantic's own type, imported late
+    first, others = complaints[0], len(complaints) - 1
+    place = ".".join(map(str, first["loc"]))
+    message = f"{place}: {first['msg']}" if place else str(first["msg"])
+    return f"{message} (and {others} more)" if others else message
+
+
+@lru_cache(maxsize=1)
+def _has_pydantic() -> bool:
+    try:
+        import pydantic  # noqa: F401, PLC0415 - only when it is needed
+    except ImportError:
+        return False
+    return True
+
+
+def _jsonable(value: object) -> Any:  # noqa: ANN401 - what the json module knows
+    from pydantic_core import (  # noqa: PLC0415 - only when it is needed
+        PydanticSerializationError,
+        to_jsonable_python,
+    )
+
+    try:
+        return to_jsonable_python(value)
+    except PydanticSerializationError as error:
+        raise TypeError(f"a body cannot hold {value!r}: {error}") from error

@@ -1,0 +1,109 @@
+import asyncio
+from dataclasses import replace
+from random import Random
+
+import httpx
+import pytest
+
+from resilience import (
+    AttemptTimeout,
+    BreakerSettings,
+    CircuitOpen,
+    Policies,
+    ResilientClient,
+    RetryBudget,
+    RetrySettings,
+    Source,
+    TotalTimeout,
+)
+
+pytestmark = pytest.mark.virtual_clock
+
+POLICIES = Policies(
+    total_timeout_s=10,
+    retry=RetrySettings(max_retries=1, base_delay_s=0),
+    breaker=BreakerSettings(failure_ratio=None, consecutive_failures=3),
+    attempt_timeout_s=2,
+)
+
+
+class Slow:
+    """Answers with a status after a delay."""
+
+    def __init__(self, status: int = 200, delay_s: float = 0.0) -> None:
+        self.status, self.delay_s, self.requests = status, delay_s, 0
+
+    async def __call__(self, _: httpx.Request) -> httpx.Response:
+        """Answer."""
+        self.requests += 1
+        await asyncio.sleep(self.delay_s)
+        return httpx.Response(self.status)
+
+
+def client_of(server: Slow) -> ResilientClient:
+    source = Source(name="rates", base_url="http://rates.test", policies=POLICIES)
+    return ResilientClient([source], random=Random(1), transport=httpx.MockTransport(server))
+
+
+async def test_a_call_may_have_time_outs_of_its_own() -> None:
+    server = Slow(delay_s=5)
+    async with client_of(server) as client:
+        with pytest.raises(AttemptTimeout, match=r"within 0\.5 s"):
+            await client.get("rates", "/", attempt_timeout_s=0.5)
+        with pytest.raises(TotalTimeout, match=r"within 1 s"):
+            await client.get("rates", "/", total_timeout_s=1)
+        patient = await client.get("rates", "/", attempt_timeout_s=None, total_timeout_s=None)
+    assert patient.status_code == 200
+
+
+async def test_a_call_may_retry_otherwise_or_not_at_all() -> None:
+    server = Slow(status=503)
+    async with client_of(server) as client:
+        client.reset("rates")
+        await client.get("rates", "/", retry=None)
+        assert server.requests == 1
+        client.reset("rates")
+        await client.get("rates", "/", retry=RetrySettings(max_retries=2, base_delay_s=0))
+        assert server.requests == 4
+
+
+async def test_calls_with_overrides_share_the_circuit_with_all_others() -> None:
+    server = Slow(status=500)
+    async with client_of(server) as client:
+        for limit_s in (1, 3, 5):
+            await client.get("rates", "/", retry=None, total_timeout_s=limit_s)
+        with pytest.raises(CircuitOpen):
+            await client.get("rates", "/")
+    assert server.requests == 3
+
+
+async def test_an_override_that_does_not_fit_the_other_policies_is_refused() -> None:
+    server = Slow()
+    async with client_of(server) as client:
+        with pytest.raises(ValueError, match="attempt_timeout_s must be at most total_timeout_s"):
+            await client.get("rates", "/", attempt_timeout_s=11)
+    assert server.requests == 0
+
+
+async def test_computed_time_outs_do_not_gather_in_memory() -> None:
+    async with client_of(Slow()) as client:
+        for step in range(200):
+            await client.get("rates", "/", total_timeout_s=10 + step)
+        assert len(client._sources["rates"].pipeline._variants) <= 64
+
+
+async def test_calls_with_overrides_share_the_retry_budget_with_all_others() -> None:
+    """The budget bears five retries in all, and no override has one of its own."""
+    server = Slow(status=500)
+    budget = RetryBudget(ratio=0, min_per_s=0.5, window_s=10)
+    retry = RetrySettings(max_retries=1, base_delay_s=0, budget=budget)
+    source = Source(name="rates", base_url="http://rates.test", policies=Policies(retry=retry))
+    async with ResilientClient(
+        [source], random=Random(1), transport=httpx.MockTransport(server)
+    ) as client:
+        for limit_s in range(1, 11):
+            await client.get("rates", "/", total_timeout_s=limit_s)
+            await client.get("rates", "/", retry=replace(retry, base_delay_s=0.001 * limit_s))
+        counted = client.statistics("rates")
+    assert (counted.requests, counted.retries) == (20, 5)
+    assert server.requests == 25
