@@ -26,13 +26,13 @@ class _Server:
         self.idle.set()
         self.answers = asyncio.Event()
         self.answers.set()
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until the client closes it or `stop` is called."""
         connection = asyncio.current_task()
         assert connection is not None
-        self._connections.add(connection)
+        self._connections[connection] = writer
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
                 while await reader.readuntil(b"\r\n\r\n"):
@@ -41,7 +41,7 @@ class _Server:
                     await writer.drain()
         finally:
             writer.close()
-            self._connections.discard(connection)
+            del self._connections[connection]
 
     async def _work(self) -> None:
         self.in_hand += 1
@@ -56,10 +56,11 @@ class _Server:
 
     async def stop(self) -> None:
         """End the connections, those that a client has left open included."""
-        for connection in self._connections:
-            connection.cancel()
-        if self._connections:
-            await asyncio.wait(self._connections)
+        left = dict(self._connections)
+        for writer in left.values():
+            writer.transport.abort()
+        if left:
+            await asyncio.wait(left)
         await asyncio.sleep(0)  # a closed transport lets its socket go in the next step
 
 
