@@ -1,0 +1,103 @@
+"""A service that makes one call to rates for each request, through the variant that it names."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import httpx
+import orjson
+import stamina.instrumentation
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.variants import MAX_CONNECTIONS, VARIANTS, Variant
+from service_defaults import ProblemError, ServiceSettings, health_routes, install_problems
+
+PATH = "/rates/USD"
+_OK = 200
+
+
+class BakeoffSettings(ServiceSettings):
+    """Each field is the environment variable of the same name."""
+
+    rates_url: str = "http://127.0.0.1:5401"
+
+
+class _CountedTransport(httpx.AsyncBaseTransport):
+    """Counts what goes over the wire: attempts, not calls."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.attempts = 0
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.attempts += 1
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Entrant:
+    """A variant with its one long-lived client."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.wire = _CountedTransport(variant.transport(MAX_CONNECTIONS))
+        self.call: Call
+
+    async def outcome(self) -> dict[str, str | int]:
+        """Make the call and tell what became of it; the limits of its budget are part of that."""
+        try:
+            status = await self.call(PATH)
+        except Exception as error:  # noqa: BLE001 - whatever a library ends a call with
+            rejection = self.variant.rejection
+            rejected = rejection is not None and isinstance(error, rejection)
+            return {
+                "outcome": "rejected" if rejected else "failed",
+                "error": f"{type(error).__name__}: {error}",
+            }
+        return {"outcome": "ok" if status == _OK else "failed", "status": status}
+
+
+def create_app(settings: BakeoffSettings) -> Starlette:
+    """Return the application: `/call?with=NAME`, `/stats` and health."""
+    entrants = {name: _Entrant(variant) for name, variant in VARIANTS.items()}
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        # One line for each retry would be hundreds a second under load.
+        stamina.instrumentation.set_on_retry_hooks([])
+        async with AsyncExitStack() as clients:
+            for entrant in entrants.values():
+                entrant.call = await clients.enter_async_context(
+                    entrant.variant.caller(Budget(), settings.rates_url, entrant.wire)
+                )
+            yield
+
+    app = Starlette(
+        routes=[*_routes(entrants), *health_routes({})],
+        lifespan=lifespan,
+    )
+    install_problems(app)
+    return app
+
+
+def _routes(entrants: dict[str, _Entrant]) -> list[Route]:
+    async def call(request: Request) -> Response:
+        name = request.query_params.get("with", "")
+        if name not in entrants:
+            raise ProblemError(422, f"with must be one of {', '.join(entrants)}, got {name!r}")
+        return _json(await entrants[name].outcome())
+
+    async def tell(_: Request) -> Response:
+        by_name = {name: entrant.wire.attempts for name, entrant in entrants.items()}
+        return _json({"attempts": sum(by_name.values()), "attemptsBy": by_name})
+
+    return [Route("/call", call), Route("/stats", tell)]
+
+
+def _json(document: object) -> Response:
+    return Response(orjson.dumps(document), media_type="application/json")
