@@ -5,6 +5,7 @@ a callable around the layer inside it, with settings of its own. Outermost first
 
     total_timeout   TotalTimeoutLayer
     retry           RetryLayer        retry_settings, backoff, retry_after
+    hedge           HedgeLayer        hedge_race, recent_latencies
     breaker         BreakerLayer      breaker_settings, circuit_breaker, window
     attempt         AttemptLayer
     transport       the wire
@@ -37,8 +38,12 @@ from resilience.events import (
     Event,
     GaveUp,
     GaveUpReason,
+    HedgeEnded,
+    HedgeResult,
+    HedgeStarted,
     RetryScheduled,
 )
+from resilience.hedging import HedgeSettings
 from resilience.pipeline import Pipeline
 from resilience.retry_settings import RetrySettings
 from resilience.source import Policies, Source
@@ -60,6 +65,10 @@ __all__ = [
     "Event",
     "GaveUp",
     "GaveUpReason",
+    "HedgeEnded",
+    "HedgeResult",
+    "HedgeSettings",
+    "HedgeStarted",
     "Permit",
     "Pipeline",
     "Policies",

@@ -7,11 +7,15 @@
 | AttemptFailed | it ended in a transient status or in an exception |
 | AttemptCancelled | the caller or the total time-out cancelled it |
 | RetryScheduled | a transient failure will be followed by another attempt |
+| HedgeStarted | an attempt has not been answered in time: another one is about to be sent |
+| HedgeEnded | the race between an attempt and its hedges is over |
 | CallRejected | the breaker refused an attempt |
 | GaveUp | the retry policy returned a transient failure, or the total time-out fired |
 | CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
 
 Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1.
+A hedge is an attempt too, under the number of the attempt that it is sent against; hedges started
+= won + cancelled + failed.
 """
 
 from dataclasses import dataclass
@@ -68,6 +72,31 @@ class RetryScheduled(Event):
     attempt: int
     cause: Cause
     delay_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HedgeStarted(Event):
+    """Hedge number `hedge`, from 1, is sent against attempt number `attempt`."""
+
+    attempt: int
+    hedge: int
+
+
+class HedgeResult(StrEnum):
+    """What became of a hedge."""
+
+    WON = "won"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HedgeEnded(Event):
+    """Hedge number `hedge` of attempt `attempt` gave the answer, was too late, or was no good."""
+
+    attempt: int
+    hedge: int
+    result: HedgeResult
 
 
 class GaveUpReason(StrEnum):

@@ -10,6 +10,7 @@ from resilience.attempt import AttemptLayer
 from resilience.breaker import BreakerLayer
 from resilience.call import Call, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.hedging import HedgeLayer
 from resilience.retry import RetryLayer
 from resilience.source import Policies
 from resilience.subscribers import Subscribers
@@ -22,7 +23,7 @@ def utc_now() -> datetime:
 
 
 class Pipeline:
-    """Runs calls through total time-out, retry, breaker and attempt time-out, in this order.
+    """Runs calls through the layers that its policies ask for; `Policies` says in which order.
 
     Attributes:
         breaker: The circuit breaker; None if the policies have none.
@@ -88,6 +89,8 @@ def _layers(
     yield layer
     if breaker is not None:
         yield (layer := BreakerLayer(breaker, layer, source=source, subscribers=told))
+    if policies.hedge is not None:
+        yield (layer := HedgeLayer(policies.hedge, layer, source=source, subscribers=told))
     if policies.retry is not None:
         layer = RetryLayer(
             policies.retry,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from resilience.breaker_settings import BreakerSettings
+from resilience.hedging import HedgeSettings
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.retry_settings import RetrySettings
 
@@ -20,6 +21,7 @@ class Policies:
         total_timeout_s: Limit on the whole call in seconds, retries and waits included,
             10 ms..24 h.
         retry: Repeats attempts that failed transiently.
+        hedge: Sends a second attempt beside one that is slow.
         breaker: Rejects calls while the source is sick.
         attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
             most `total_timeout_s` and half of the breaker's `sampling_s`.
@@ -32,6 +34,7 @@ class Policies:
 
     total_timeout_s: float | None = None
     retry: RetrySettings | None = None
+    hedge: HedgeSettings | None = None
     breaker: BreakerSettings | None = None
     attempt_timeout_s: float | None = None
 
