@@ -3,6 +3,7 @@
 A `ResilientClient` sends each call through the `Pipeline` of its source. A policy is a *layer*:
 a callable around the layer inside it, with settings of its own. Outermost first:
 
+    fallback        FallbackLayer
     total_timeout   TotalTimeoutLayer
     retry           RetryLayer        retry_settings, backoff, retry_after
     hedge           HedgeLayer        hedge_race, recent_latencies
@@ -36,6 +37,8 @@ from resilience.events import (
     CircuitHalfOpened,
     CircuitOpened,
     Event,
+    FallbackFailed,
+    FallbackUsed,
     GaveUp,
     GaveUpReason,
     HedgeEnded,
@@ -43,6 +46,7 @@ from resilience.events import (
     HedgeStarted,
     RetryScheduled,
 )
+from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
 from resilience.pipeline import Pipeline
 from resilience.retry_settings import RetrySettings
@@ -63,6 +67,9 @@ __all__ = [
     "CircuitOpen",
     "CircuitOpened",
     "Event",
+    "Fallback",
+    "FallbackFailed",
+    "FallbackUsed",
     "GaveUp",
     "GaveUpReason",
     "HedgeEnded",

@@ -14,15 +14,17 @@ class Call:
     Attributes:
         method: HTTP method, upper case.
         send: Sends the request; each attempt calls it once.
+        request: What is sent; None if only `send` knows.
         attempt: Number of the attempt under way, from 1.
         deadline_s: When the total time-out fires on the event loop's clock; None for never.
     """
 
-    __slots__ = ("attempt", "deadline_s", "method", "send")
+    __slots__ = ("attempt", "deadline_s", "method", "request", "send")
 
-    def __init__(self, method: str, send: Send) -> None:
+    def __init__(self, method: str, send: Send, request: httpx.Request | None = None) -> None:
         self.method = method
         self.send = send
+        self.request = request
         self.attempt = 1
         self.deadline_s: float | None = None
 

@@ -147,7 +147,7 @@ class ResilientClient:
         async def send() -> httpx.Response:
             return await self._send(request)
 
-        return await guarded.pipeline.run(send, method=request.method)
+        return await guarded.pipeline.run(send, method=request.method, request=request)
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -11,6 +11,8 @@
 | HedgeEnded | the race between an attempt and its hedges is over |
 | CallRejected | the breaker refused an attempt |
 | GaveUp | the retry policy returned a transient failure, or the total time-out fired |
+| FallbackUsed | the fallback has answered for a call that failed |
+| FallbackFailed | it has not: it raised or took too long, and the original failure stands |
 | CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
 
 Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1.
@@ -116,6 +118,24 @@ class GaveUp(Event):
     attempt: int
     cause: Cause
     reason: GaveUpReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackUsed(Event):
+    """The call failed with `cause`, and the fallback answered with `status` instead."""
+
+    attempt: int
+    cause: Cause
+    status: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackFailed(Event):
+    """The call failed with `cause`, and its fallback with `error`."""
+
+    attempt: int
+    cause: Cause
+    error: Exception
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from resilience.attempt import AttemptLayer
 from resilience.breaker import BreakerLayer
 from resilience.call import Call, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
 from resilience.retry import RetryLayer
 from resilience.source import Policies
@@ -56,7 +57,9 @@ class Pipeline:
         self._outermost = layers[-1]
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
 
-    async def run(self, send: Send, *, method: str = "GET") -> httpx.Response:
+    async def run(
+        self, send: Send, *, method: str = "GET", request: httpx.Request | None = None
+    ) -> httpx.Response:
         """Return the response, whatever its status.
 
         A transient status (5xx, 408, 429) is returned when the retries have not cured it.
@@ -65,6 +68,7 @@ class Pipeline:
             send: Sends the request once and returns the response with its body read; called once
                 an attempt.
             method: HTTP method, upper case.
+            request: What `send` sends, for a fallback to look at.
 
         Raises:
             AttemptTimeout: The last attempt took too long.
@@ -72,7 +76,7 @@ class Pipeline:
             CircuitOpen: The breaker holds calls back.
             httpx.TransportError: The network failed in the last attempt.
         """
-        return await self._outermost(Call(method, send))
+        return await self._outermost(Call(method, send, request))
 
 
 def _layers(
@@ -102,4 +106,7 @@ def _layers(
         )
         yield layer
     if policies.total_timeout_s is not None:
-        yield TotalTimeoutLayer(policies.total_timeout_s, layer, source=source, subscribers=told)
+        layer = TotalTimeoutLayer(policies.total_timeout_s, layer, source=source, subscribers=told)
+        yield layer
+    if policies.fallback is not None:
+        yield FallbackLayer(policies.fallback, layer, source=source, subscribers=told)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from resilience.breaker_settings import BreakerSettings
+from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.retry_settings import RetrySettings
@@ -18,6 +19,7 @@ class Policies:
     """What guards a call, outermost first; None leaves a policy out, `Policies()` all of them.
 
     Attributes:
+        fallback: Answers when the call has failed.
         total_timeout_s: Limit on the whole call in seconds, retries and waits included,
             10 ms..24 h.
         retry: Repeats attempts that failed transiently.
@@ -32,6 +34,7 @@ class Policies:
         ValueError: A value is out of range, or two do not fit each other.
     """
 
+    fallback: Fallback | None = None
     total_timeout_s: float | None = None
     retry: RetrySettings | None = None
     hedge: HedgeSettings | None = None
