@@ -22,6 +22,7 @@ from resilience.client import ResilientClient
 from resilience.errors import (
     AttemptTimeout,
     CircuitOpen,
+    OpenedElsewhere,
     ResilienceError,
     ResponseTooLarge,
     StaleConnection,
@@ -76,6 +77,7 @@ __all__ = [
     "HedgeResult",
     "HedgeSettings",
     "HedgeStarted",
+    "OpenedElsewhere",
     "Permit",
     "Pipeline",
     "Policies",

@@ -158,6 +158,20 @@ class CircuitBreaker:
         self._move(self._circuit.open)
         self._publish(CircuitOpened, cause=None, break_s=None)
 
+    def trip(self, break_s: float, cause: Cause) -> None:
+        """Open the circuit for `break_s` seconds, or keep it open so long, whatever was counted.
+
+        For what is known from elsewhere; an isolated circuit stays isolated.
+        """
+        until_s = self._clock() + break_s
+        is_open = self._circuit.current_state == pybreaker.STATE_OPEN
+        if self._isolated or (is_open and until_s <= self._blocked_until_s):
+            return
+        self._last_cause = cause
+        self._blocked_until_s = until_s
+        self._move(self._circuit.open)
+        self._publish(CircuitOpened, cause=cause, break_s=break_s)
+
     def reset(self) -> None:
         """Close the circuit, if need be, and forget what was counted."""
         self._isolated = False

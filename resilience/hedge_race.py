@@ -1,7 +1,7 @@
 """The race between an attempt and the hedges that are sent against it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from copy import copy
 
 import httpx
@@ -9,6 +9,7 @@ import httpx
 from resilience.call import Call, Layer
 from resilience.events import HedgeResult
 from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
+from resilience.tasks import cancel_and_wait
 
 
 class Race:
@@ -148,7 +149,7 @@ class Race:
 
     async def _end_hedges(self, returned: httpx.Response | None) -> None:
         self._returned = returned
-        await _end(hedge.task for hedge in self._hedges)
+        await cancel_and_wait(hedge.task for hedge in self._hedges)
         for hedge in self._hedges:
             if hedge.answer is not None and hedge.answer is not returned:
                 await hedge.answer.aclose()
@@ -163,18 +164,3 @@ class _Hedge:
         self.answer: httpx.Response | None = None
         self.failed = False
         self.task = asyncio.get_running_loop().create_task(run(self))
-
-
-async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel the tasks and wait until the last is over, however often the waiter is cancelled."""
-    pending = {task for task in tasks if not task.done()}
-    for task in pending:
-        task.cancel()
-    cancelled: asyncio.CancelledError | None = None
-    while pending:
-        try:
-            _, pending = await asyncio.wait(pending)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled

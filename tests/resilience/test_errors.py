@@ -5,6 +5,7 @@ import pytest
 from resilience import (
     AttemptTimeout,
     CircuitOpen,
+    OpenedElsewhere,
     ResilienceError,
     ResponseTooLarge,
     TotalTimeout,
@@ -18,6 +19,7 @@ from resilience import (
         (TotalTimeout(1), "did not end within 1 s"),
         (CircuitOpen("rates", 1.5, 503), "'rates' is open after 503; the next call may try in 1.5"),
         (CircuitOpen("rates", None, None), "isolated by hand"),
+        (OpenedElsewhere("3f"), "the process 3f found"),
         (ResponseTooLarge(10), "larger than 10 bytes"),
     ],
 )
