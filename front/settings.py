@@ -80,4 +80,5 @@ class FrontSettings(ServiceSettings):
             minimum_throughput=self.minimum_throughput,
             sampling_s=self.sampling_s,
             break_s=self.break_s,
+            counts_429=True,
         )

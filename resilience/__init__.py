@@ -5,24 +5,32 @@ a callable around the layer inside it, with settings of its own. Outermost first
 
     fallback        FallbackLayer
     total_timeout   TotalTimeoutLayer
-    retry           RetryLayer        retry_settings, backoff, retry_after
+    retry           RetryLayer        retry_settings, backoff, retry_after, retry_budget
     hedge           HedgeLayer        hedge_race, recent_latencies
-    breaker         BreakerLayer      breaker_settings, circuit_breaker, window
+    admission       AdmissionLayer    circuit, queue, slot, token, circuit
+        breaker                       breaker_settings, circuit_breaker, window
+        bulkhead                      bulkhead, waiting_line
+        rate limit                    rate_limit, token_bucket, waiting_line
     attempt         AttemptLayer
     transport       the wire
 
-`outcome` says what is transient, `events` what subscribers hear, `errors` what calls raise.
+`outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
+`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead` and `RetryLedger` are of use
+without any of this.
 Every limit, window and wait runs on the event loop's clock, every random draw on the generator
 that is passed in.
 """
 
 from resilience.breaker_settings import BreakerSettings, Trip
+from resilience.bulkhead import Bulkhead, BulkheadSettings
 from resilience.circuit_breaker import CircuitBreaker, Permit
 from resilience.client import ResilientClient
 from resilience.errors import (
     AttemptTimeout,
+    BulkheadFull,
     CircuitOpen,
     OpenedElsewhere,
+    RateLimited,
     ResilienceError,
     ResponseTooLarge,
     StaleConnection,
@@ -33,6 +41,7 @@ from resilience.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    CallEvent,
     CallRejected,
     CircuitClosed,
     CircuitHalfOpened,
@@ -45,14 +54,21 @@ from resilience.events import (
     HedgeEnded,
     HedgeResult,
     HedgeStarted,
+    QueueRejected,
+    RateLimitDelayed,
     RetryScheduled,
+    ServerRateLimited,
 )
 from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
 from resilience.pipeline import Pipeline
+from resilience.rate_limit import RateLimit
+from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.retry_settings import RetrySettings
 from resilience.source import Policies, Source
+from resilience.statistics import SourceStatistics
 from resilience.subscribers import Subscribers
+from resilience.token_bucket import TokenBucket
 
 __all__ = [
     "AttemptCancelled",
@@ -61,6 +77,10 @@ __all__ = [
     "AttemptSucceeded",
     "AttemptTimeout",
     "BreakerSettings",
+    "Bulkhead",
+    "BulkheadFull",
+    "BulkheadSettings",
+    "CallEvent",
     "CallRejected",
     "CircuitBreaker",
     "CircuitClosed",
@@ -81,14 +101,23 @@ __all__ = [
     "Permit",
     "Pipeline",
     "Policies",
+    "QueueRejected",
+    "RateLimit",
+    "RateLimitDelayed",
+    "RateLimited",
     "ResilienceError",
     "ResilientClient",
     "ResponseTooLarge",
+    "RetryBudget",
+    "RetryLedger",
     "RetryScheduled",
     "RetrySettings",
+    "ServerRateLimited",
     "Source",
+    "SourceStatistics",
     "StaleConnection",
     "Subscribers",
+    "TokenBucket",
     "TotalTimeout",
     "Trip",
 ]

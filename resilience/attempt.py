@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 
 import httpx
 
@@ -16,6 +17,7 @@ from resilience.events import (
     Event,
 )
 from resilience.outcome import is_transient_status
+from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 from resilience.time_limit import TimeLimit
 
@@ -23,16 +25,19 @@ from resilience.time_limit import TimeLimit
 class AttemptLayer:
     """Sends the request once, within `limit_s` seconds if that is given."""
 
-    def __init__(self, limit_s: float | None, *, source: str, subscribers: Subscribers) -> None:
+    def __init__(self, limit_s: float | None, *, subscribers: Subscribers, counts: Counts) -> None:
         self._limit_s = limit_s
-        self._source = source
         self._subscribers = subscribers
+        self._counts = counts
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Return the response, whatever its status, or raise what went wrong."""
-        if self._subscribers:
-            return await self._send_and_tell(call)
-        return await self._send(call)
+        self._counts.attempts += 1
+        send = self._send_and_tell if self._subscribers else self._send
+        response = await send(call)
+        if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            self._counts.http_429 += 1
+        return response
 
     async def _send(self, call: Call) -> httpx.Response:
         if self._limit_s is None:
@@ -59,7 +64,7 @@ class AttemptLayer:
         return response
 
     def _tell(self, kind: Callable[..., Event], call: Call, **details: object) -> None:
-        self._subscribers.tell(kind, source=self._source, attempt=call.attempt, **details)
+        self._subscribers.tell_of(call, kind, **details)
 
 
 def _since_s(started_ns: int) -> float:

@@ -36,6 +36,8 @@ class BreakerSettings:
         consecutive_failures: Also opens after this many failures in a row, >= 1; None never.
         trial_timeout_s: How long a half-open circuit waits for its trial before the next call
             may try instead, in seconds, 0.5 s..24 h; None means `break_s`.
+        counts_429: Whether a 429 is a failure. By default it is neutral: it says that the source
+            is well and that its caller is too fast, which a rate limit cures and a break does not.
         break_generator: Returns the seconds to stay open instead of `break_s`; must not raise.
 
     Raises:
@@ -48,6 +50,7 @@ class BreakerSettings:
     break_s: float = 5.0
     consecutive_failures: int | None = None
     trial_timeout_s: float | None = None
+    counts_429: bool = False
     break_generator: Callable[[Trip], float] | None = None
 
     def __post_init__(self) -> None:

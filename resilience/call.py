@@ -1,11 +1,16 @@
 """One call on its way through the layers."""
 
+import asyncio
+import math
 from collections.abc import Awaitable, Callable
 
 import httpx
 
 Send = Callable[[], Awaitable[httpx.Response]]
 """Sends the request once and returns the response with its body read."""
+
+IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+"""Methods whose requests may arrive twice; source: RFC 9110 9.2.2."""
 
 
 class Call:
@@ -15,18 +20,56 @@ class Call:
         method: HTTP method, upper case.
         send: Sends the request; each attempt calls it once.
         request: What is sent; None if only `send` knows.
+        source: Name of the source, for events.
+        request_id: Number of the call, for events; 0 if nobody numbers calls.
+        idempotency_key: Whether the request bears a key by which the server knows a repetition.
         attempt: Number of the attempt under way, from 1.
+        granted: Number of the last attempt that the retry budget has granted.
         deadline_s: When the total time-out fires on the event loop's clock; None for never.
     """
 
-    __slots__ = ("attempt", "deadline_s", "method", "request", "send")
+    __slots__ = (
+        "attempt",
+        "deadline_s",
+        "granted",
+        "idempotency_key",
+        "method",
+        "request",
+        "request_id",
+        "send",
+        "source",
+    )
 
-    def __init__(self, method: str, send: Send, request: httpx.Request | None = None) -> None:
+    def __init__(
+        self,
+        method: str,
+        send: Send,
+        *,
+        source: str = "",
+        request_id: int = 0,
+        idempotency_key: bool = False,
+        request: httpx.Request | None = None,
+    ) -> None:
         self.method = method
         self.send = send
+        self.source = source
+        self.request_id = request_id
+        self.idempotency_key = idempotency_key
         self.request = request
         self.attempt = 1
+        self.granted = 1
         self.deadline_s: float | None = None
+
+    @property
+    def idempotent(self) -> bool:
+        """Tell whether the source may get the request twice: by its method, or by a key."""
+        return self.method in IDEMPOTENT_METHODS or self.idempotency_key
+
+    def time_left_s(self) -> float:
+        """Return the seconds until the total time-out; infinite without one."""
+        if self.deadline_s is None:
+            return math.inf
+        return self.deadline_s - asyncio.get_running_loop().time()
 
 
 Layer = Callable[[Call], Awaitable[httpx.Response]]

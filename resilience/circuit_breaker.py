@@ -16,6 +16,7 @@ import pybreaker
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.errors import Cause, CircuitOpen
 from resilience.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
+from resilience.outcome import Verdict
 from resilience.safe_listener import SafeListener
 from resilience.subscribers import Subscribers
 from resilience.window import RollingWindow
@@ -53,6 +54,15 @@ class Permit:
         """Give the permit back: the call says nothing about the source."""
         self._settle()
         self._breaker._on_release(self)  # noqa: SLF001
+
+    def settle(self, verdict: Verdict, cause: BaseException | int) -> None:
+        """Report what `cause`, the call's status or exception, says about the source."""
+        if verdict is Verdict.SUCCESS:
+            self.success()
+        elif verdict is Verdict.FAILURE and isinstance(cause, Cause):
+            self.failure(cause)
+        else:
+            self.release()
 
     def _settle(self) -> None:
         if self._settled:
@@ -109,10 +119,12 @@ class CircuitBreaker:
         self._clock = clock
         self._subscribers = subscribers if subscribers is not None else Subscribers()
         self._circuit = pybreaker.CircuitBreaker(name=name, throw_new_error_on_trip=False)
+        self._trial_timeout_s = settings.trial_timeout_s or settings.break_s
         self._window = RollingWindow(settings.sampling_s)
         self._generation = 0
         self._consecutive_failures = 0
         self._half_open_trials = 0
+        self._times_opened = 0
         self._trial: Permit | None = None
         self._isolated = False
         self._blocked_until_s = -math.inf
@@ -127,6 +139,11 @@ class CircuitBreaker:
     def isolated(self) -> bool:
         """Tell whether the circuit is held open by hand."""
         return self._isolated
+
+    @property
+    def times_opened(self) -> int:
+        """Return how often the circuit has opened, by hand included."""
+        return self._times_opened
 
     @property
     def last_cause(self) -> Cause | None:
@@ -151,11 +168,25 @@ class CircuitBreaker:
             return Permit(self, self._generation)
         return self._admit_trial()
 
+    def check(self) -> None:
+        """Raise what `admit` would raise now, and take nothing.
+
+        Raises:
+            CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
+        """
+        if self._circuit.current_state == pybreaker.STATE_CLOSED:
+            return
+        if self._isolated:
+            raise CircuitOpen(self.name, None, None)
+        left_s = self._blocked_until_s - self._clock()
+        if left_s > 0:
+            raise CircuitOpen(self.name, left_s, self._last_cause)
+
     def isolate(self) -> None:
         """Reject every call until `reset`."""
         self._isolated = True
         self._blocked_until_s = math.inf
-        self._move(self._circuit.open)
+        self._move_to_open()
         self._publish(CircuitOpened, cause=None, break_s=None)
 
     def trip(self, break_s: float, cause: Cause) -> None:
@@ -164,12 +195,12 @@ class CircuitBreaker:
         For what is known from elsewhere; an isolated circuit stays isolated.
         """
         until_s = self._clock() + break_s
-        is_open = self._circuit.current_state == pybreaker.STATE_OPEN
-        if self._isolated or (is_open and until_s <= self._blocked_until_s):
+        if self._circuit.current_state == pybreaker.STATE_OPEN:
+            self._blocked_until_s = max(until_s, self._blocked_until_s)
             return
         self._last_cause = cause
         self._blocked_until_s = until_s
-        self._move(self._circuit.open)
+        self._move_to_open()
         self._publish(CircuitOpened, cause=cause, break_s=break_s)
 
     def reset(self) -> None:
@@ -178,17 +209,13 @@ class CircuitBreaker:
         self._close()
 
     def _admit_trial(self) -> Permit:
-        now_s = self._clock()
-        if self._isolated:
-            raise CircuitOpen(self.name, None, None)
-        if now_s < self._blocked_until_s:
-            raise CircuitOpen(self.name, self._blocked_until_s - now_s, self._last_cause)
+        self.check()
         opened = self._circuit.current_state == pybreaker.STATE_OPEN
         if opened:
             self._half_open_trials += 1
             self._move(self._circuit.half_open)
         trial = self._trial = Permit(self, self._generation)
-        self._blocked_until_s = now_s + (self._settings.trial_timeout_s or self._settings.break_s)
+        self._blocked_until_s = self._clock() + self._trial_timeout_s
         if opened:
             self._publish(CircuitHalfOpened)
         return trial
@@ -246,8 +273,12 @@ class CircuitBreaker:
                 )
             )
         self._blocked_until_s = now_s + break_s
-        self._move(self._circuit.open)
+        self._move_to_open()
         self._publish(CircuitOpened, cause=cause, break_s=break_s)
+
+    def _move_to_open(self) -> None:
+        self._times_opened += 1
+        self._move(self._circuit.open)
 
     def _close(self) -> None:
         self._window.reset()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import count
 from random import Random
 from types import TracebackType
 from typing import Any, Self
@@ -13,6 +14,7 @@ import httpx
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.pipeline import Pipeline, utc_now
 from resilience.source import Source
+from resilience.statistics import SourceStatistics
 from resilience.subscribers import Handler, Subscribers
 from resilience.transport import (
     DEFAULT_KEEPALIVE_S,
@@ -64,6 +66,7 @@ class ResilientClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._subscribers = Subscribers()
+        request_ids = count(1)
         self._sources: dict[str, _Guarded] = {}
         for source in sources:
             if source.name in self._sources:
@@ -77,6 +80,7 @@ class ResilientClient:
                     random=random,
                     subscribers=self._subscribers,
                     wall_clock=wall_clock,
+                    request_ids=request_ids,
                 ),
             )
         self._transport = transport or AttemptTransport(
@@ -92,6 +96,26 @@ class ResilientClient:
     def breaker(self, source: str) -> CircuitBreaker | None:
         """Return the circuit breaker of `source`, None if it has none."""
         return self._guarded(source).pipeline.breaker
+
+    def isolate(self, source: str) -> None:
+        """Hold the circuit of `source` open until `reset`.
+
+        Raises:
+            ValueError: The source is unknown or has no breaker.
+        """
+        self._breaker_to_set(source).isolate()
+
+    def reset(self, source: str) -> None:
+        """Close the circuit of `source` and forget what was counted.
+
+        Raises:
+            ValueError: The source is unknown or has no breaker.
+        """
+        self._breaker_to_set(source).reset()
+
+    def statistics(self, source: str) -> SourceStatistics:
+        """Return what became of the calls to `source` so far."""
+        return self._guarded(source).pipeline.statistics()
 
     async def get(
         self,
@@ -147,7 +171,12 @@ class ResilientClient:
         async def send() -> httpx.Response:
             return await self._send(request)
 
-        return await guarded.pipeline.run(send, method=request.method, request=request)
+        return await guarded.pipeline.run(
+            send,
+            method=request.method,
+            idempotency_key="idempotency-key" in request.headers,
+            request=request,
+        )
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -170,6 +199,12 @@ class ResilientClient:
         except KeyError:
             known = ", ".join(map(repr, self._sources)) or "none"
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
+
+    def _breaker_to_set(self, source: str) -> CircuitBreaker:
+        breaker = self.breaker(source)
+        if breaker is None:
+            raise ValueError(f"{source!r} has no circuit breaker; give its policies one")
+        return breaker
 
     async def _send(self, request: httpx.Request) -> httpx.Response:
         response = await self._transport.handle_async_request(request)

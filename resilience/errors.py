@@ -6,6 +6,8 @@ ResilienceError
 ├── TotalTimeout        the whole call, retries and waits included, outlived its limit
 ├── CircuitOpen         nothing was sent: the breaker holds calls back
 ├── OpenedElsewhere     why it does, if another process said so; a cause, never raised
+├── RateLimited         nothing was sent: the wait for the rate limit would be too long
+├── BulkheadFull        nothing was sent: too many calls run and wait already
 └── ResponseTooLarge    the body grew past the limit; it was dropped unread
 httpx.TransportError    the network failed; httpx's own tree
 └── httpx.RemoteProtocolError
@@ -83,6 +85,51 @@ class OpenedElsewhere(ResilienceError):
 
     def __str__(self) -> str:
         return f"the process {self.process} found the source failing"
+
+
+class RateLimited(ResilienceError):
+    """The call was refused a place in the line of its source's rate limit, or waited in vain.
+
+    Attributes:
+        source: Name of the source.
+        would_wait_s: How long the call would have waited for its token (still), in seconds.
+        waiting: How many calls were in the line.
+    """
+
+    def __init__(self, source: str, would_wait_s: float, waiting: int) -> None:
+        super().__init__(source, would_wait_s, waiting)
+        self.source = source
+        self.would_wait_s = would_wait_s
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return (
+            f"the rate limit of {self.source!r} leaves no room: {self.waiting} calls wait, and "
+            f"this one would wait {self.would_wait_s:.3f} s; call less often, or raise "
+            "max_queue, max_wait_s or the call's own time limit"
+        )
+
+
+class BulkheadFull(ResilienceError):
+    """The call was refused a slot: too many run, and too many wait or one has waited too long.
+
+    Attributes:
+        source: Name of the source.
+        running: Calls that held a slot.
+        waiting: Calls that waited for one.
+    """
+
+    def __init__(self, source: str, running: int, waiting: int) -> None:
+        super().__init__(source, running, waiting)
+        self.source = source
+        self.running = running
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return (
+            f"{self.running} calls to {self.source!r} run and {self.waiting} wait; "
+            "call less often, or raise max_concurrent, max_queue or max_wait_s"
+        )
 
 
 class ResponseTooLarge(ResilienceError):

@@ -10,77 +10,83 @@
 | HedgeStarted | an attempt has not been answered in time: another one is about to be sent |
 | HedgeEnded | the race between an attempt and its hedges is over |
 | CallRejected | the breaker refused an attempt |
+| QueueRejected | the rate limit or the bulkhead refused an attempt |
+| RateLimitDelayed | an attempt has waited for its token and got it |
+| ServerRateLimited | a source with a rate limit of ours answered 429 |
 | GaveUp | the retry policy returned a transient failure, or the total time-out fired |
 | FallbackUsed | the fallback has answered for a call that failed |
 | FallbackFailed | it has not: it raised or took too long, and the original failure stands |
 | CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
 
-Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1.
-A hedge is an attempt too, under the number of the attempt that it is sent against; hedges started
-= won + cancelled + failed.
+Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1, calls too: one
+count for all sources of a client.
+
+A hedge is an attempt too, under the number of the attempt that it is sent against. Hedges started =
+won + cancelled + failed.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from resilience.errors import Cause
+from resilience.errors import BulkheadFull, Cause, RateLimited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened to a call to `source` at `at_s` on the event loop's clock."""
+    """Something that happened at `source` at `at_s` on the event loop's clock."""
 
     source: str
     at_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptStarted(Event):
-    """Attempt number `attempt` of a call is about to be sent."""
+class CallEvent(Event):
+    """Something that happened to attempt `attempt` of call `request_id`; 0: not numbered."""
 
+    request_id: int = 0
     attempt: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptSucceeded(Event):
+class AttemptStarted(CallEvent):
+    """Attempt number `attempt` of a call is about to be sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSucceeded(CallEvent):
     """The source answered with `status`, headers and body within `duration_s` seconds."""
 
-    attempt: int
     status: int
     duration_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptFailed(Event):
+class AttemptFailed(CallEvent):
     """The attempt ended in `cause`: an exception or a transient status."""
 
-    attempt: int
     cause: Cause
     duration_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptCancelled(Event):
+class AttemptCancelled(CallEvent):
     """The attempt was cancelled after `duration_s` seconds; nobody's failure."""
 
-    attempt: int
     duration_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryScheduled(Event):
+class RetryScheduled(CallEvent):
     """After attempt `attempt` failed, the next one starts in `delay_s` seconds."""
 
-    attempt: int
     cause: Cause
     delay_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HedgeStarted(Event):
+class HedgeStarted(CallEvent):
     """Hedge number `hedge`, from 1, is sent against attempt number `attempt`."""
 
-    attempt: int
     hedge: int
 
 
@@ -93,10 +99,9 @@ class HedgeResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HedgeEnded(Event):
+class HedgeEnded(CallEvent):
     """Hedge number `hedge` of attempt `attempt` gave the answer, was too late, or was no good."""
 
-    attempt: int
     hedge: int
     result: HedgeResult
 
@@ -106,44 +111,62 @@ class GaveUpReason(StrEnum):
 
     RETRIES_EXHAUSTED = "retries exhausted"
     UNSAFE_METHOD = "unsafe method"
+    SUPPRESSED_BY_BUDGET = "suppressed by budget"
     NO_TIME_LEFT = "no time left"
     RETRY_AFTER_TOO_LONG = "retry-after too long"
     TOTAL_TIMEOUT = "total time-out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaveUp(Event):
+class GaveUp(CallEvent):
     """The call ends with the failure `cause` of attempt `attempt`."""
 
-    attempt: int
     cause: Cause
     reason: GaveUpReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FallbackUsed(Event):
+class FallbackUsed(CallEvent):
     """The call failed with `cause`, and the fallback answered with `status` instead."""
 
-    attempt: int
     cause: Cause
     status: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FallbackFailed(Event):
+class FallbackFailed(CallEvent):
     """The call failed with `cause`, and its fallback with `error`."""
 
-    attempt: int
     cause: Cause
     error: Exception
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallRejected(Event):
+class CallRejected(CallEvent):
     """Attempt `attempt` was not sent; `retry_after_s` is None while isolated by hand."""
 
-    attempt: int
     retry_after_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRejected(CallEvent):
+    """The attempt was not sent: there was no place to wait for a token or a slot."""
+
+    cause: RateLimited | BulkheadFull
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitDelayed(CallEvent):
+    """The attempt waited `waited_s` seconds for its token, which it now has."""
+
+    waited_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRateLimited(CallEvent):
+    """The source answered 429; nothing is sent to it for `pause_s` seconds, 0 if it named none."""
+
+    pause_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

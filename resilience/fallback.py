@@ -60,12 +60,9 @@ class FallbackLayer:
     note about the other. Cancellations pass through.
     """
 
-    def __init__(
-        self, fallback: Fallback, inner: Layer, *, source: str, subscribers: Subscribers
-    ) -> None:
+    def __init__(self, fallback: Fallback, inner: Layer, *, subscribers: Subscribers) -> None:
         self._fallback = fallback
         self._inner = inner
-        self._source = source
         self._subscribers = subscribers
 
     async def __call__(self, call: Call) -> httpx.Response:
@@ -105,9 +102,7 @@ class FallbackLayer:
         self, kind: Callable[..., Event], call: Call, failure: Failure, **details: object
     ) -> None:
         cause: Cause = failure.status_code if isinstance(failure, httpx.Response) else failure
-        self._subscribers.tell(
-            kind, source=self._source, attempt=call.attempt, cause=cause, **details
-        )
+        self._subscribers.tell_of(call, kind, cause=cause, **details)
 
 
 async def _answer(answer: Answer, request: httpx.Request, failure: Failure) -> httpx.Response:

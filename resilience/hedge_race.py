@@ -24,7 +24,7 @@ class Race:
         call: What is asked.
         delay_s: Before the first hedge and between hedges, in seconds.
         max_hedges: How many there may be.
-        on_start: Told of each hedge with its number, from 1.
+        on_start: Told of each hedge, in its own task, with its number, from 1.
     """
 
     def __init__(
@@ -65,8 +65,10 @@ class Race:
         return answer
 
     def results(self) -> Iterator[HedgeResult]:
-        """Yield what became of each hedge, in the order of their start."""
+        """Yield what became of each hedge that started, in order; the last may not have."""
         for hedge in self._hedges:
+            if not hedge.started:
+                continue
             if hedge.failed:
                 yield HedgeResult.FAILED
             elif hedge.answer is not None and hedge.answer is self._returned:
@@ -119,12 +121,13 @@ class Race:
     def _start_hedge(self) -> None:
         if self._task.cancelling() > self._cancelling:
             return  # the caller is leaving, or a hedge has won
-        self._hedges.append(_Hedge(self._run_hedge))
-        self._on_start(self._call, len(self._hedges))
+        self._hedges.append(_Hedge(len(self._hedges) + 1, self._run_hedge))
         if len(self._hedges) < self._max_hedges:
             self._set_timer()
 
     async def _run_hedge(self, hedge: "_Hedge") -> None:
+        hedge.started = True
+        self._on_start(self._call, hedge.number)
         try:
             answer = await self._attempt(copy(self._call))
         except Exception:  # noqa: BLE001 - whatever it is, the first attempt decides
@@ -158,9 +161,11 @@ class Race:
 class _Hedge:
     """One hedge: its task, and what it has come to."""
 
-    __slots__ = ("answer", "failed", "task")
+    __slots__ = ("answer", "failed", "number", "started", "task")
 
-    def __init__(self, run: Callable[["_Hedge"], Coroutine[None, None, None]]) -> None:
+    def __init__(self, number: int, run: Callable[["_Hedge"], Coroutine[None, None, None]]) -> None:
         self.answer: httpx.Response | None = None
         self.failed = False
+        self.started = False
+        self.number = number
         self.task = asyncio.get_running_loop().create_task(run(self))

@@ -18,10 +18,8 @@ from resilience.hedge_race import Race
 from resilience.outcome import is_transient_status
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.recent_latencies import RecentLatencies
+from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-
-HEDGED_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
-"""Idempotent by RFC 9110 9.2.2: the source may act on both requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +55,7 @@ class HedgeSettings:
 
 
 class HedgeLayer:
-    """Sends hedges against slow attempts of idempotent methods.
+    """Sends hedges against slow attempts of idempotent calls (see `Call.idempotent`).
 
     The first attempt runs in the caller's task, each hedge in one of its own, through every layer
     further in. Whoever gives a good answer first (one that is no transient failure) wins; the
@@ -74,12 +72,12 @@ class HedgeLayer:
     """
 
     def __init__(
-        self, settings: HedgeSettings, inner: Layer, *, source: str, subscribers: Subscribers
+        self, settings: HedgeSettings, inner: Layer, *, subscribers: Subscribers, counts: Counts
     ) -> None:
         self._settings = settings
         self._inner = inner
-        self._source = source
         self._subscribers = subscribers
+        self._counts = counts
         self._latencies = RecentLatencies(settings.percentile)
         self._attempt = self._inner if settings.delay_s is not None else self._timed
 
@@ -93,7 +91,7 @@ class HedgeLayer:
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Return the first good answer, or what the first attempt ended in."""
-        if call.method not in HEDGED_METHODS:
+        if not call.idempotent:
             return await self._inner(call)
         delay_s = self.delay_s
         if delay_s is None:
@@ -103,7 +101,7 @@ class HedgeLayer:
             call,
             delay_s=delay_s,
             max_hedges=self._settings.max_hedges,
-            on_start=self._tell_start,
+            on_start=self._hedge_started,
         )
         try:
             return await race.run()
@@ -124,11 +122,10 @@ class HedgeLayer:
             self._latencies.add(loop.time() - started_s)
         return response
 
-    def _tell_start(self, call: Call, hedge: int) -> None:
-        self._subscribers.tell(HedgeStarted, source=self._source, attempt=call.attempt, hedge=hedge)
+    def _hedge_started(self, call: Call, hedge: int) -> None:
+        self._counts.hedges += 1
+        self._subscribers.tell_of(call, HedgeStarted, hedge=hedge)
 
     def _tell_ends(self, call: Call, race: Race) -> None:
         for hedge, result in enumerate(race.results(), start=1):
-            self._subscribers.tell(
-                HedgeEnded, source=self._source, attempt=call.attempt, hedge=hedge, result=result
-            )
+            self._subscribers.tell_of(call, HedgeEnded, hedge=hedge, result=result)

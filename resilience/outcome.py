@@ -1,10 +1,11 @@
 """What an outcome means: worth another try, and for whose health it speaks."""
 
 from enum import Enum, auto
+from http import HTTPStatus
 
 import httpx
 
-from resilience.errors import AttemptTimeout, ResponseTooLarge, StaleConnection
+from resilience.errors import AttemptTimeout, Cause, ResponseTooLarge, StaleConnection
 
 TRANSIENT_ERRORS = (
     AttemptTimeout,
@@ -28,9 +29,30 @@ class Verdict(Enum):
     NEUTRAL = auto()
 
 
+_NOT_ACTED_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Errors after which the server cannot have seen the request."""
+
+_NOT_ACTED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+
+
+def cannot_have_acted(cause: Cause) -> bool:
+    """Tell whether the server has certainly not acted on the request that ended in `cause`.
+
+    It refused the request (429, 503) or never got it.
+    """
+    if isinstance(cause, int):
+        return cause in _NOT_ACTED_STATUSES
+    return isinstance(cause, _NOT_ACTED_ERRORS)
+
+
 def is_transient_status(status: int) -> bool:
     """Tell whether the status is 5xx (or above), 408 or 429."""
     return status >= 500 or status in _TRANSIENT_CLIENT_ERRORS  # noqa: PLR2004 - HTTP's own number
+
+
+def verdict_on_status(status: int) -> Verdict:
+    """Judge the source by the status of its response: a transient one is a failure."""
+    return Verdict.FAILURE if is_transient_status(status) else Verdict.SUCCESS
 
 
 def verdict_on(error: BaseException) -> Verdict:

@@ -1,20 +1,26 @@
 """The policies of one source, put around its calls."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import count
 from random import Random
 
 import httpx
 
+from resilience.admission import AdmissionLayer
 from resilience.attempt import AttemptLayer
-from resilience.breaker import BreakerLayer
+from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
+from resilience.outcome import is_transient_status
 from resilience.retry import RetryLayer
 from resilience.source import Policies
+from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
+from resilience.token_bucket import TokenBucket
 from resilience.total_timeout import TotalTimeoutLayer
 
 
@@ -28,6 +34,8 @@ class Pipeline:
 
     Attributes:
         breaker: The circuit breaker; None if the policies have none.
+        bulkhead: The slots; None if the policies have no bulkhead.
+        bucket: The token bucket; None if the policies have no rate limit.
         layers: The layers' classes by name, outermost first.
     """
 
@@ -39,26 +47,35 @@ class Pipeline:
         random: Random,
         subscribers: Subscribers | None = None,
         wall_clock: Callable[[], datetime] = utc_now,
+        request_ids: Iterator[int] | None = None,
     ) -> None:
-        told = subscribers if subscribers is not None else Subscribers()
+        self._policies = policies
+        self._source = source
+        self._random = random
+        self._told = subscribers if subscribers is not None else Subscribers()
+        self._wall_clock = wall_clock
+        self._request_ids = request_ids if request_ids is not None else count(1)
+        self._counts = Counts()
         self.breaker: CircuitBreaker | None = None
         if policies.breaker is not None:
-            self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=told)
-        layers = list(
-            _layers(
-                policies,
-                breaker=self.breaker,
-                source=source,
-                told=told,
-                random=random,
-                wall_clock=wall_clock,
-            )
-        )
+            self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=self._told)
+        self.bulkhead: Bulkhead | None = None
+        if policies.bulkhead is not None:
+            self.bulkhead = Bulkhead(policies.bulkhead, name=source)
+        self.bucket: TokenBucket | None = None
+        if policies.rate_limit is not None:
+            self.bucket = TokenBucket(policies.rate_limit, name=source)
+        layers = list(self._layers())
         self._outermost = layers[-1]
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
 
     async def run(
-        self, send: Send, *, method: str = "GET", request: httpx.Request | None = None
+        self,
+        send: Send,
+        *,
+        method: str = "GET",
+        idempotency_key: bool = False,
+        request: httpx.Request | None = None,
     ) -> httpx.Response:
         """Return the response, whatever its status.
 
@@ -68,45 +85,84 @@ class Pipeline:
             send: Sends the request once and returns the response with its body read; called once
                 an attempt.
             method: HTTP method, upper case.
+            idempotency_key: Whether the request bears a key by which the server knows a
+                repetition.
             request: What `send` sends, for a fallback to look at.
 
         Raises:
             AttemptTimeout: The last attempt took too long.
             TotalTimeout: The call took too long.
-            CircuitOpen: The breaker holds calls back.
+            CircuitOpen, RateLimited, BulkheadFull: Nothing was sent, or not again.
             httpx.TransportError: The network failed in the last attempt.
         """
-        return await self._outermost(Call(method, send, request))
-
-
-def _layers(
-    policies: Policies,
-    *,
-    breaker: CircuitBreaker | None,
-    source: str,
-    told: Subscribers,
-    random: Random,
-    wall_clock: Callable[[], datetime],
-) -> Iterator[Layer]:
-    """Yield the layers that the policies ask for, innermost first, each around the one before."""
-    layer: Layer = AttemptLayer(policies.attempt_timeout_s, source=source, subscribers=told)
-    yield layer
-    if breaker is not None:
-        yield (layer := BreakerLayer(breaker, layer, source=source, subscribers=told))
-    if policies.hedge is not None:
-        yield (layer := HedgeLayer(policies.hedge, layer, source=source, subscribers=told))
-    if policies.retry is not None:
-        layer = RetryLayer(
-            policies.retry,
-            layer,
-            source=source,
-            subscribers=told,
-            random=random,
-            wall_clock=wall_clock,
+        counts = self._counts
+        counts.requests += 1
+        call = Call(
+            method,
+            send,
+            source=self._source,
+            request_id=next(self._request_ids),
+            idempotency_key=idempotency_key,
+            request=request,
         )
+        try:
+            response = await self._outermost(call)
+        except BaseException as error:
+            counts.failed += 1
+            counts.cancelled += isinstance(error, asyncio.CancelledError)
+            raise
+        else:
+            if is_transient_status(response.status_code):
+                counts.failed += 1
+            else:
+                counts.ok += 1
+            return response
+        finally:
+            counts.finished_at_s = asyncio.get_running_loop().time()
+
+    def statistics(self) -> SourceStatistics:
+        """Return what became of the calls so far."""
+        breaker = self.breaker
+        return self._counts.snapshot(
+            self._source,
+            circuit=None if breaker is None else breaker.state,
+            circuit_opened=0 if breaker is None else breaker.times_opened,
+        )
+
+    def _layers(self) -> Iterator[Layer]:
+        """Yield the layers that the policies ask for, innermost first, each around the last."""
+        policies, told, counts = self._policies, self._told, self._counts
+        layer: Layer = AttemptLayer(policies.attempt_timeout_s, subscribers=told, counts=counts)
         yield layer
-    if policies.total_timeout_s is not None:
-        layer = TotalTimeoutLayer(policies.total_timeout_s, layer, source=source, subscribers=told)
-        yield layer
-    if policies.fallback is not None:
-        yield FallbackLayer(policies.fallback, layer, source=source, subscribers=told)
+        if self.breaker or self.bulkhead or self.bucket:
+            yield (layer := self._admission(layer))
+        if policies.hedge is not None:
+            yield (layer := HedgeLayer(policies.hedge, layer, subscribers=told, counts=counts))
+        if policies.retry is not None:
+            layer = RetryLayer(
+                policies.retry,
+                layer,
+                subscribers=told,
+                counts=counts,
+                random=self._random,
+                wall_clock=self._wall_clock,
+            )
+            yield layer
+        if policies.total_timeout_s is not None:
+            layer = TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
+            yield layer
+        if policies.fallback is not None:
+            yield FallbackLayer(policies.fallback, layer, subscribers=told)
+
+    def _admission(self, inner: Layer) -> AdmissionLayer:
+        rules = self._policies.breaker
+        return AdmissionLayer(
+            inner,
+            breaker=self.breaker,
+            bulkhead=self.bulkhead,
+            bucket=self.bucket,
+            counts_429=rules is not None and rules.counts_429,
+            subscribers=self._told,
+            counts=self._counts,
+            wall_clock=self._wall_clock,
+        )

@@ -6,8 +6,6 @@ application's to set: this library touches none of them. `stamina.set_active(Fal
 retries of this layer off as well, and `set_testing` its waits.
 """
 
-import asyncio
-import math
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
@@ -16,12 +14,14 @@ import httpx
 import stamina
 
 from resilience.backoff import delays_s
-from resilience.call import Call, Layer
+from resilience.call import IDEMPOTENT_METHODS, Call, Layer
 from resilience.errors import Cause
 from resilience.events import GaveUp, GaveUpReason, RetryScheduled
-from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
+from resilience.outcome import TRANSIENT_ERRORS, cannot_have_acted, is_transient_status
 from resilience.retry_after import retry_after_s
-from resilience.retry_settings import RetrySettings
+from resilience.retry_budget import RetryLedger
+from resilience.retry_settings import Repeatable, RetrySettings
+from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 
 _UNSAFE_METHODS = frozenset({"POST", "PATCH", "PUT", "DELETE", "CONNECT"})
@@ -36,10 +36,22 @@ class _TransientResponse(Exception):  # noqa: N818 - carries a response to stami
 _TRANSIENT = (*TRANSIENT_ERRORS, _TransientResponse)
 
 
+def may_repeat(rule: Repeatable, method: str, *, idempotency_key: bool, cause: Cause) -> bool:
+    """Tell whether the request that ended in `cause` may be sent again.
+
+    Source: RFC 9110 9.2.2 on idempotent methods; see `RetrySettings.repeatable` for the rules.
+    """
+    if rule == "any":
+        return True
+    if rule == "safe":
+        return method not in _UNSAFE_METHODS
+    return method in IDEMPOTENT_METHODS or idempotency_key or cannot_have_acted(cause)
+
+
 def next_step(
     *,
     settings: RetrySettings,
-    method: str,
+    repeatable: bool,
     failed_attempts: int,
     computed_delay_s: float,
     asked_delay_s: float | None,
@@ -49,7 +61,7 @@ def next_step(
 
     Args:
         settings: The policy's.
-        method: HTTP method, upper case.
+        repeatable: Whether `may_repeat` says so.
         failed_attempts: Attempts so far, >= 1.
         computed_delay_s: What the back-off says.
         asked_delay_s: What the server's Retry-After says; it replaces the computed delay.
@@ -58,7 +70,7 @@ def next_step(
     """
     if failed_attempts > settings.max_retries:
         return GaveUpReason.RETRIES_EXHAUSTED
-    if not settings.unsafe_methods and method in _UNSAFE_METHODS:
+    if not repeatable:
         return GaveUpReason.UNSAFE_METHOD
     if asked_delay_s is None:
         return computed_delay_s if computed_delay_s < time_left_s else GaveUpReason.NO_TIME_LEFT
@@ -79,20 +91,23 @@ class RetryLayer:
         settings: RetrySettings,
         inner: Layer,
         *,
-        source: str,
         subscribers: Subscribers,
+        counts: Counts,
         random: Random,
         wall_clock: Callable[[], datetime],
     ) -> None:
         self._settings = settings
         self._inner = inner
-        self._source = source
+        self._ledger = RetryLedger(settings.budget) if settings.budget is not None else None
         self._subscribers = subscribers
+        self._counts = counts
         self._random = random
         self._wall_clock = wall_clock
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Run the inner layers until they do well or it is time to give up."""
+        if self._ledger is not None:
+            self._ledger.on_request()
         try:
             return await self._attempt(call)
         except _TRANSIENT as error:
@@ -114,15 +129,25 @@ class RetryLayer:
         def next_delay_s(error: BaseException) -> float | bool:
             return self._next_delay_s(call, error, delays)
 
-        async for attempt in stamina.retry_context(
-            on=next_delay_s, attempts=self._settings.max_retries + 1, timeout=None
-        ):
-            with attempt:
-                if attempt.num == 1:
-                    raise first
-                call.attempt = attempt.num
-                return await self._attempt(call)
+        try:
+            async for attempt in stamina.retry_context(
+                on=next_delay_s, attempts=self._settings.max_retries + 1, timeout=None
+            ):
+                with attempt:
+                    if attempt.num == 1:
+                        raise first
+                    self._begin(call, attempt.num)
+                    return await self._attempt(call)
+        finally:
+            if self._ledger is not None and call.granted > call.attempt:
+                self._ledger.forget()
         raise AssertionError("stamina ended without a result")
+
+    def _begin(self, call: Call, number: int) -> None:
+        call.attempt = number
+        self._counts.retries += 1
+        if self._ledger is not None:
+            self._ledger.begin()
 
     def _delays_s(self) -> Iterator[float]:
         settings = self._settings
@@ -140,19 +165,40 @@ class RetryLayer:
         """Answer stamina, which asks after every attempt, be it cancelled: False ends the call."""
         if not isinstance(error, _TRANSIENT):
             return False
-        step = next_step(
-            settings=self._settings,
-            method=call.method,
-            failed_attempts=call.attempt,
-            computed_delay_s=next(delays),
-            asked_delay_s=self._asked_delay_s(error),
-            time_left_s=_time_left_s(call),
-        )
-        told = {"source": self._source, "attempt": call.attempt, "cause": _cause_of(error)}
+        cause = _cause_of(error)
+        step = self._within_budget(call, self._next_step(call, error, cause, next(delays)))
         if isinstance(step, GaveUpReason):
-            self._subscribers.tell(GaveUp, reason=step, **told)
+            self._subscribers.tell_of(call, GaveUp, cause=cause, reason=step)
             return False
-        self._subscribers.tell(RetryScheduled, delay_s=step, **told)
+        self._subscribers.tell_of(call, RetryScheduled, cause=cause, delay_s=step)
+        return step
+
+    def _next_step(
+        self, call: Call, error: Exception, cause: Cause, computed_delay_s: float
+    ) -> float | GaveUpReason:
+        settings = self._settings
+        return next_step(
+            settings=settings,
+            repeatable=may_repeat(
+                settings.repeatable,
+                call.method,
+                idempotency_key=call.idempotency_key,
+                cause=cause,
+            ),
+            failed_attempts=call.attempt,
+            computed_delay_s=computed_delay_s,
+            asked_delay_s=self._asked_delay_s(error),
+            time_left_s=call.time_left_s(),
+        )
+
+    def _within_budget(self, call: Call, step: float | GaveUpReason) -> float | GaveUpReason:
+        """Return the step, or why the budget does not bear the retry that it is."""
+        if isinstance(step, GaveUpReason) or self._ledger is None:
+            return step
+        if not self._ledger.grant():
+            self._counts.retries_suppressed += 1
+            return GaveUpReason.SUPPRESSED_BY_BUDGET
+        call.granted = call.attempt + 1
         return step
 
     def _asked_delay_s(self, error: Exception) -> float | None:
@@ -163,9 +209,3 @@ class RetryLayer:
 
 def _cause_of(error: Exception) -> Cause:
     return error.response.status_code if isinstance(error, _TransientResponse) else error
-
-
-def _time_left_s(call: Call) -> float:
-    if call.deadline_s is None:
-        return math.inf
-    return call.deadline_s - asyncio.get_running_loop().time()

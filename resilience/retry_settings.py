@@ -1,9 +1,14 @@
 """How often and when a call is tried again."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from resilience.backoff import BACKOFFS, Backoff
 from resilience.ranges import DAY_S, outside, refuse
+from resilience.retry_budget import RetryBudget
+
+Repeatable = Literal["any", "idempotent", "safe"]
+REPEATABLES: tuple[Repeatable, ...] = get_args(Repeatable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +24,12 @@ class RetrySettings:
         honour_retry_after: Whether the Retry-After of a 429 or 503 replaces the computed delay.
         max_retry_after_s: Longest Retry-After that is waited for in seconds, 0..24 h; with a
             longer one the call gives up at once, so that a server cannot hold its caller.
-        unsafe_methods: Whether POST, PATCH, PUT, DELETE and CONNECT are retried too.
+        repeatable: Which requests are repeated. "idempotent", the default: GET, HEAD, OPTIONS,
+            TRACE, PUT and DELETE after every transient failure, others only if they bear an
+            Idempotency-Key or the server cannot have acted (429, 503, no connection), because
+            otherwise an order may be placed twice. "safe": never POST, PATCH, PUT, DELETE or
+            CONNECT. "any": every method after every transient failure.
+        budget: Bounds the share of retries among the source's requests; None for no bound.
 
     Raises:
         ValueError: A value is out of range.
@@ -32,17 +42,21 @@ class RetrySettings:
     max_delay_s: float | None = None
     honour_retry_after: bool = True
     max_retry_after_s: float = 60.0
-    unsafe_methods: bool = True
+    repeatable: Repeatable = "idempotent"
+    budget: RetryBudget | None = None
 
     def __post_init__(self) -> None:
-        wrong_backoff = self.backoff not in BACKOFFS
         refuse(
             outside("max_retries", self.max_retries, 1, 1_000_000, "use retry=None for no retries"),
             outside("base_delay_s", self.base_delay_s, 0, DAY_S, "it is in seconds"),
             outside("max_delay_s", self.max_delay_s, 0, DAY_S, "it is in seconds"),
             outside("max_retry_after_s", self.max_retry_after_s, 0, DAY_S, "it is in seconds"),
-            f"backoff must be one of {', '.join(BACKOFFS)}, got {self.backoff!r}; "
-            "exponential suits most sources"
-            if wrong_backoff
-            else None,
+            _not_among("backoff", self.backoff, BACKOFFS, "exponential suits most sources"),
+            _not_among("repeatable", self.repeatable, REPEATABLES, "idempotent is sound"),
         )
+
+
+def _not_among(name: str, value: str, known: tuple[str, ...], next_step: str) -> str | None:
+    if value in known:
+        return None
+    return f"{name} must be one of {', '.join(known)}, got {value!r}; {next_step}"

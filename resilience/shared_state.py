@@ -99,16 +99,22 @@ class SharedCircuits:
         self._noted = asyncio.Event()
         self._known: dict[str, str] = {}
         self._obeying = False
+        self._leaving = False
         self._redis_is_away = False
         subscribe(self._note)
 
     @asynccontextmanager
     async def sharing(self) -> AsyncIterator[None]:
         """Exchange states until the block ends."""
-        exchange = asyncio.create_task(self._exchange_forever())
+        self._leaving = False
+        exchange = asyncio.create_task(self._exchange_until_leaving())
         try:
             yield
         finally:
+            # redis-py may lose the cancellation: asyncio.wait_for of Python 3.11 does, when what
+            # it waits for is done at the same moment.
+            self._leaving = True
+            self._noted.set()
             await cancel_and_wait([exchange])
 
     def _note(self, event: Event) -> None:
@@ -123,14 +129,16 @@ class SharedCircuits:
         self._notes[event.source] = change
         self._noted.set()
 
-    async def _exchange_forever(self) -> None:
-        while True:
+    async def _exchange_until_leaving(self) -> None:
+        while not self._leaving:
             try:
                 async with asyncio.timeout(self._settings.limit_s):
                     await self._write()
                     await self._read()
             except Exception as error:  # noqa: BLE001 - nothing that Redis does may end the block
                 self._redis_failed(error)
+                if self._leaving:
+                    break
                 await asyncio.sleep(self._settings.pause_s)
             else:
                 self._redis_is_away = False
@@ -139,7 +147,8 @@ class SharedCircuits:
                         await self._noted.wait()
 
     async def _write(self) -> None:
-        self._noted.clear()
+        if not self._leaving:
+            self._noted.clear()
         now_s = asyncio.get_running_loop().time()
         for name, change in list(self._notes.items()):
             left_ms = int((change.until_s - now_s) * 1000)

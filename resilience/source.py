@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 import httpx
 
 from resilience.breaker_settings import BreakerSettings
+from resilience.bulkhead import BulkheadSettings
 from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
 from resilience.ranges import DAY_S, outside, refuse
+from resilience.rate_limit import RateLimit
 from resilience.retry_settings import RetrySettings
 
 _SHORTEST_TIMEOUT_S = 0.01
@@ -24,7 +26,9 @@ class Policies:
             10 ms..24 h.
         retry: Repeats attempts that failed transiently.
         hedge: Sends a second attempt beside one that is slow.
-        breaker: Rejects calls while the source is sick.
+        bulkhead: Limits how many attempts run at once.
+        rate_limit: Limits how many attempts are sent a second, and heeds a 429.
+        breaker: Rejects attempts while the source is sick.
         attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
             most `total_timeout_s` and half of the breaker's `sampling_s`.
 
@@ -38,6 +42,8 @@ class Policies:
     total_timeout_s: float | None = None
     retry: RetrySettings | None = None
     hedge: HedgeSettings | None = None
+    bulkhead: BulkheadSettings | None = None
+    rate_limit: RateLimit | None = None
     breaker: BreakerSettings | None = None
     attempt_timeout_s: float | None = None
 

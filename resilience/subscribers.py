@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from resilience.call import Call
 from resilience.events import Event
 
 _log = logging.getLogger("resilience")
@@ -33,6 +34,17 @@ class Subscribers:
         """Publish `kind(…)` with these details, timed by the running loop, if anybody listens."""
         if self._handlers:
             self.publish(kind(at_s=asyncio.get_running_loop().time(), **details))
+
+    def tell_of(self, call: Call, kind: Callable[..., Event], **details: object) -> None:
+        """Publish `kind(…)` about the attempt of `call` that is under way, if anybody listens."""
+        if self._handlers:
+            self.tell(
+                kind,
+                source=call.source,
+                request_id=call.request_id,
+                attempt=call.attempt,
+                **details,
+            )
 
     def publish(self, event: Event) -> None:
         """Tell every handler, here and now; what a handler raises is logged and swallowed."""

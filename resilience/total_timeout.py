@@ -12,12 +12,9 @@ from resilience.time_limit import TimeLimit
 class TotalTimeoutLayer:
     """Ends a call, attempts and waits included, after `limit_s` seconds with TotalTimeout."""
 
-    def __init__(
-        self, limit_s: float, inner: Layer, *, source: str, subscribers: Subscribers
-    ) -> None:
+    def __init__(self, limit_s: float, inner: Layer, *, subscribers: Subscribers) -> None:
         self._limit_s = limit_s
         self._inner = inner
-        self._source = source
         self._subscribers = subscribers
 
     async def __call__(self, call: Call) -> httpx.Response:
@@ -27,11 +24,6 @@ class TotalTimeoutLayer:
                 call.deadline_s = limit.deadline_s
                 return await self._inner(call)
         except TotalTimeout as error:
-            self._subscribers.tell(
-                GaveUp,
-                source=self._source,
-                attempt=call.attempt,
-                cause=error,
-                reason=GaveUpReason.TOTAL_TIMEOUT,
-            )
+            reason = GaveUpReason.TOTAL_TIMEOUT
+            self._subscribers.tell_of(call, GaveUp, cause=error, reason=reason)
             raise

@@ -17,7 +17,11 @@ def test_the_policies_are_those_of_the_contract_unless_told_otherwise() -> None:
         total_timeout_s=1.0,
         retry=RetrySettings(max_retries=2, base_delay_s=0.05),
         breaker=BreakerSettings(
-            failure_ratio=0.5, minimum_throughput=10, sampling_s=5.0, break_s=5.0
+            failure_ratio=0.5,
+            minimum_throughput=10,
+            sampling_s=5.0,
+            break_s=5.0,
+            counts_429=True,
         ),
         attempt_timeout_s=0.3,
     )

@@ -412,6 +412,7 @@ def test_a_circuit_tripped_from_elsewhere_opens_for_as_long_and_no_event_is_repe
     assert (rejection.retry_after_s, rejection.cause) == (3.0, BOOM)
     scenario.breaker.trip(4.0, BOOM)
     assert scenario.rejection().retry_after_s == 4.0
+    assert (scenario.count(CircuitOpened), scenario.breaker.times_opened) == (1, 1)
     scenario.clock.now_s += 4
     scenario.breaker.admit().success()
     assert scenario.breaker.state == "closed"

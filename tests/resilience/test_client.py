@@ -62,7 +62,9 @@ async def test_a_body_is_sent_again_with_each_attempt() -> None:
     server = Server(503, 500, 201)
     policies = Policies(retry=RetrySettings(max_retries=2, base_delay_s=0))
     async with server.client(source(policies=policies)) as client:
-        response = await client.request("post", "rates", "/orders", json={"amount": 5})
+        response = await client.request(
+            "post", "rates", "/orders", json={"amount": 5}, headers={"Idempotency-Key": "o-1"}
+        )
     assert response.status_code == 201
     assert [json.loads(request.content) for request in server.requests] == [{"amount": 5}] * 3
 
@@ -81,6 +83,39 @@ async def test_each_source_has_a_breaker_of_its_own() -> None:
         assert sick is not None
         assert sick.state == "open"
         assert client.breaker("bare") is None
+
+
+async def test_a_post_without_an_idempotency_key_is_sent_once() -> None:
+    server = Server(500)
+    policies = Policies(retry=RetrySettings(max_retries=2, base_delay_s=0))
+    async with server.client(source(policies=policies)) as client:
+        assert (await client.request("POST", "rates", "/orders")).status_code == 500
+
+
+async def test_a_circuit_is_isolated_and_reset_by_the_name_of_its_source() -> None:
+    server = Server(200)
+    guarded = source("guarded", Policies(breaker=BreakerSettings()))
+    async with server.client(guarded, source("bare")) as client:
+        client.isolate("guarded")
+        with pytest.raises(CircuitOpen, match="isolated by hand"):
+            await client.get("guarded", "/")
+        client.reset("guarded")
+        assert (await client.get("guarded", "/")).status_code == 200
+        counted = client.statistics("guarded")
+        assert (counted.ok, counted.circuit_rejects, counted.circuit_opened) == (1, 1, 1)
+        with pytest.raises(ValueError, match="'bare' has no circuit breaker"):
+            client.isolate("bare")
+
+
+async def test_calls_are_numbered_through_all_sources() -> None:
+    heard: list[Event] = []
+    server = Server(200, 200, 200)
+    async with server.client(source("one"), source("two")) as client:
+        client.subscribe(heard.append)
+        for name in ("one", "two", "one"):
+            await client.get(name, "/")
+    started = [event.request_id for event in heard if isinstance(event, AttemptStarted)]
+    assert started == [1, 2, 3]
 
 
 async def test_subscribers_hear_of_every_source() -> None:

@@ -4,8 +4,10 @@ import pytest
 
 from resilience import (
     AttemptTimeout,
+    BulkheadFull,
     CircuitOpen,
     OpenedElsewhere,
+    RateLimited,
     ResilienceError,
     ResponseTooLarge,
     TotalTimeout,
@@ -20,6 +22,8 @@ from resilience import (
         (CircuitOpen("rates", 1.5, 503), "'rates' is open after 503; the next call may try in 1.5"),
         (CircuitOpen("rates", None, None), "isolated by hand"),
         (OpenedElsewhere("3f"), "the process 3f found"),
+        (RateLimited("rates", 1.5, 7), "7 calls wait, and this one would wait 1.500 s"),
+        (BulkheadFull("rates", 2, 7), "2 calls to 'rates' run and 7 wait"),
         (ResponseTooLarge(10), "larger than 10 bytes"),
     ],
 )

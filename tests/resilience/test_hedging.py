@@ -87,6 +87,12 @@ async def test_an_idempotent_method_is_hedged(method: str) -> None:
     assert script.requests == 2
 
 
+async def test_a_key_by_which_the_server_knows_a_repetition_lets_any_method_be_hedged() -> None:
+    script = Script(1.0)
+    await Told(AFTER_100_MS).pipeline.run(script, method="POST", idempotency_key=True)
+    assert script.requests == 2
+
+
 async def test_a_first_attempt_that_fails_early_is_left_to_the_retries() -> None:
     told, script = Told(AFTER_100_MS), Script(503)
     assert (await told.run(script)).status_code == 503
@@ -376,6 +382,9 @@ def test_whatever_happens_nothing_leaks_and_every_hedge_is_accounted_for(
         assert asyncio.all_tasks() == {asyncio.current_task()}
         assert len(told.heard(HedgeStarted)) == len(told.heard(HedgeEnded)) <= max_hedges
         assert results(told).count(HedgeResult.WON) <= 1
+        counts = told.pipeline.statistics()
+        assert counts.hedges == len(told.heard(HedgeStarted))
+        assert counts.retries == counts.attempts + counts.rejects - counts.requests - counts.hedges
         ended = (AttemptSucceeded, AttemptFailed, AttemptCancelled)
         assert len(told.heard(AttemptStarted)) == sum(len(told.heard(kind)) for kind in ended)
         if isinstance(outcome, Exception) or (

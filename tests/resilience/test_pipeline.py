@@ -41,7 +41,7 @@ def test_the_layers_stand_in_their_order() -> None:
     assert Told(RATES).pipeline.layers == (
         "TotalTimeoutLayer",
         "RetryLayer",
-        "BreakerLayer",
+        "AdmissionLayer",
         "AttemptLayer",
     )
     assert Told(Policies()).pipeline.layers == ("AttemptLayer",)
@@ -97,7 +97,9 @@ async def test_a_circuit_that_opens_between_attempts_ends_the_call() -> None:
         RetryScheduled,
         CallRejected,
     ]
-    assert told.events[-1] == CallRejected(source="rates", at_s=0, attempt=2, retry_after_s=5.0)
+    assert told.events[-1] == CallRejected(
+        source="rates", at_s=0, request_id=1, attempt=2, retry_after_s=5.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ async def test_a_circuit_that_opens_between_attempts_ends_the_call() -> None:
     [
         (500, "open"),
         (408, "open"),
-        (429, "open"),
+        (429, "half-open"),
         (httpx.ConnectError("refused"), "open"),
         (httpx.ReadError("reset"), "open"),
         (1.0, "open"),
@@ -127,6 +129,14 @@ async def test_what_a_trial_ends_in_decides_the_circuit(step: Step, state: str) 
     await asyncio.gather(told.run(Script(step)), return_exceptions=True)
     assert told.pipeline.breaker is not None
     assert told.pipeline.breaker.state == state
+
+
+async def test_a_429_is_a_failure_if_the_settings_say_so() -> None:
+    strict = BreakerSettings(failure_ratio=None, consecutive_failures=1, counts_429=True)
+    told = Told(Policies(breaker=strict))
+    await told.run(Script(429))
+    assert told.pipeline.breaker is not None
+    assert told.pipeline.breaker.state == "open"
 
 
 async def test_a_cancelled_call_is_no_failure_and_gives_its_trial_back_pt_123() -> None:
@@ -171,7 +181,7 @@ async def test_the_story_of_a_call_is_told_in_order() -> None:
         AttemptSucceeded,
     ]
     assert told.heard(RetryScheduled)[0] == RetryScheduled(
-        source="rates", at_s=0.0, attempt=1, cause=503, delay_s=0.05
+        source="rates", at_s=0.0, request_id=1, attempt=1, cause=503, delay_s=0.05
     )
     assert [event.attempt for event in told.heard(AttemptStarted)] == [1, 2, 3]
     assert [event.at_s for event in told.heard(AttemptStarted)] == pytest.approx([0, 0.05, 0.15])

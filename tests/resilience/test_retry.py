@@ -13,7 +13,7 @@ from resilience import (
     RetrySettings,
     TotalTimeout,
 )
-from tests.resilience.script import Script, Told, response
+from tests.resilience.script import Script, Step, Told, response
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -204,16 +204,57 @@ async def test_unsafe_methods_are_not_retried_if_the_settings_say_so(
     method: str, requests: int
 ) -> None:
     script = Script(500)
-    told = told_with(RetrySettings(max_retries=3, base_delay_s=0, unsafe_methods=False))
+    told = told_with(RetrySettings(max_retries=3, base_delay_s=0, repeatable="safe"))
     assert (await told.run(script, method)).status_code == 500
     assert script.requests == requests
     reason = GaveUpReason.UNSAFE_METHOD if requests == 1 else GaveUpReason.RETRIES_EXHAUSTED
     assert [event.reason for event in told.heard(GaveUp)] == [reason]
 
 
-async def test_by_default_a_post_is_retried_like_any_method() -> None:
+READ_ERROR = httpx.ReadError("reset")
+
+
+@pytest.mark.parametrize(
+    ("method", "first", "requests"),
+    [
+        ("POST", 429, 2),
+        ("POST", 503, 2),
+        ("POST", httpx.ConnectError("refused"), 2),
+        ("POST", httpx.ConnectTimeout("silent"), 2),
+        ("POST", 500, 1),
+        ("POST", 408, 1),
+        ("POST", READ_ERROR, 1),
+        ("POST", 1.0, 1),
+        ("PATCH", 500, 1),
+        ("PUT", 500, 2),
+        ("DELETE", READ_ERROR, 2),
+        ("GET", 408, 2),
+        ("HEAD", 500, 2),
+        ("OPTIONS", 1.0, 2),
+    ],
+)
+async def test_by_default_a_request_is_repeated_only_if_that_does_no_harm(
+    method: str, first: Step, requests: int
+) -> None:
+    told = Told(Policies(retry=AT_ONCE, attempt_timeout_s=0.3))
+    script = Script(first, 200)
+    await asyncio.gather(told.run(script, method), return_exceptions=True)
+    assert script.requests == requests
+    assert [event.reason for event in told.heard(GaveUp)] == (
+        [GaveUpReason.UNSAFE_METHOD] if requests == 1 else []
+    )
+
+
+async def test_an_idempotency_key_makes_any_method_repeatable() -> None:
+    script = Script(500, READ_ERROR, 200)
+    told = told_with(AT_ONCE)
+    response = await told.pipeline.run(script, method="POST", idempotency_key=True)
+    assert (response.status_code, script.requests) == (200, 3)
+
+
+async def test_every_method_is_repeated_if_the_settings_say_so() -> None:
     script = Script(500)
-    await told_with(AT_ONCE).run(script, "POST")
+    await told_with(RetrySettings(base_delay_s=0, repeatable="any")).run(script, "POST")
     assert script.requests == 4
 
 

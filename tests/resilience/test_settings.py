@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from resilience import BreakerSettings, Policies, RetrySettings, Source
+from resilience import (
+    BreakerSettings,
+    BulkheadSettings,
+    Policies,
+    RateLimit,
+    RetryBudget,
+    RetrySettings,
+    Source,
+)
 
 HOUR_S = 3600.0
 
@@ -49,6 +57,15 @@ def test_all_that_is_wrong_with_retries_is_said_at_once_pt_051() -> None:
         (lambda: RetrySettings(max_retries=0), "use retry=None"),
         (lambda: RetrySettings(max_retry_after_s=-1), "max_retry_after_s must be"),
         (lambda: RetrySettings(backoff="cubic"), "got 'cubic'"),  # type: ignore[arg-type]
+        (lambda: RetrySettings(repeatable="all"), "got 'all'"),  # type: ignore[arg-type]
+        (lambda: RetryBudget(ratio=20), "ratio must be in 0..1, got 20"),
+        (lambda: RetryBudget(window_s=0), "window_s must be"),
+        (lambda: RateLimit.per_second(0), "use rate_limit=None"),
+        (lambda: RateLimit.per_minute(10, burst=0), "burst must be"),
+        (lambda: RateLimit.per_minute(10, max_wait_s=-1), "max_wait_s must be"),
+        (lambda: RateLimit(permits=1, period_s=0), "period_s must be"),
+        (lambda: BulkheadSettings(max_concurrent=0), "max_concurrent must be"),
+        (lambda: BulkheadSettings(max_concurrent=1, max_queue=-1), "max_queue must be"),
         (lambda: Source(name="", base_url="http://x"), "name must not be empty"),
         (lambda: Source(name="x", base_url="127.0.0.1:80"), "absolute"),
         (lambda: Source(name="x", base_url="ftp://x"), "absolute"),

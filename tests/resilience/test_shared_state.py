@@ -193,6 +193,20 @@ async def test_the_blocks_own_error_passes_as_it_is(server: Valkey) -> None:
     await process.redis.aclose()
 
 
+async def test_the_block_ends_at_once_whatever_redis_is_asked_at_that_moment(
+    server: Valkey,
+) -> None:
+    chance = Random(6)
+    async with asyncio.timeout(20):
+        for _ in range(200):
+            process = Process(server.url)
+            async with process.shared.sharing():
+                for _ in range(chance.randrange(12)):
+                    await asyncio.sleep(0)
+                await asyncio.sleep(chance.choice([0, 0.002]))
+            await process.redis.aclose()
+
+
 def test_a_wrong_setting_is_refused() -> None:
     with pytest.raises(ValueError, match="poll_s must be in") as raised:
         SharingSettings(poll_s=0, limit_s=0, pause_s=0)

@@ -1,0 +1,151 @@
+"""The layer that an attempt passes before it is sent, and that hears how it ended."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from http import HTTPStatus
+
+import httpx
+
+from resilience.bulkhead import Bulkhead
+from resilience.call import Call, Layer
+from resilience.circuit_breaker import CircuitBreaker, Permit
+from resilience.errors import BulkheadFull, CircuitOpen, RateLimited
+from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
+from resilience.outcome import Verdict, verdict_on, verdict_on_status
+from resilience.retry_after import retry_after_s
+from resilience.statistics import Counts
+from resilience.subscribers import Subscribers
+from resilience.token_bucket import TokenBucket
+
+
+class AdmissionLayer:
+    """Holds an attempt back until the source may be called; any of the three guards may be None.
+
+    1. circuit: an open one rejects the attempt before it takes a place anywhere
+    2. queue: refused if it is full or the wait would be too long
+    3. slot of the bulkhead: before the token, so that tokens which are saved up while all slots
+       are taken are not spent in one burst when the slots come free
+    4. token of the bucket, first come first served
+    5. circuit: leave for the attempt, which a circuit that opened meanwhile does not give
+    6. the inner layers; then the circuit hears the outcome, and a 429 pauses the whole source
+
+    One layer for all, because what an attempt holds after one step it must give back when it
+    fails at a later one.
+    """
+
+    def __init__(
+        self,
+        inner: Layer,
+        *,
+        breaker: CircuitBreaker | None,
+        bulkhead: Bulkhead | None,
+        bucket: TokenBucket | None,
+        counts_429: bool,
+        subscribers: Subscribers,
+        counts: Counts,
+        wall_clock: Callable[[], datetime],
+    ) -> None:
+        self._inner = inner
+        self._breaker = breaker
+        self._bulkhead = bulkhead
+        self._bucket = bucket
+        self._counts_429 = counts_429
+        self._subscribers = subscribers
+        self._counts = counts
+        self._wall_clock = wall_clock
+
+    async def __call__(self, call: Call) -> httpx.Response:
+        """Run the inner layers, or raise why nothing is sent.
+
+        Raises:
+            CircuitOpen, RateLimited, BulkheadFull: Nothing was sent.
+        """
+        permit = await self._admit(call)
+        try:
+            response = await self._inner(call)
+            self._hear(call, permit, response)
+        except BaseException as error:
+            if permit is not None:
+                permit.settle(verdict_on(error), error)
+            raise
+        finally:
+            if self._bulkhead is not None:
+                self._bulkhead.release()
+        return response
+
+    async def _admit(self, call: Call) -> Permit | None:
+        self._counts.waiting += 1
+        try:
+            self._enter(call)
+            await self._take_slot()
+            return await self._take_token(call)
+        except BaseException as error:
+            self._refused(call, error)
+            raise
+        finally:
+            self._counts.waiting -= 1
+
+    def _enter(self, call: Call) -> None:
+        if self._breaker is not None:
+            self._breaker.check()
+        if self._bucket is not None:
+            self._bucket.enter(call.time_left_s())
+
+    async def _take_slot(self) -> None:
+        if self._bulkhead is None or self._bulkhead.try_acquire():
+            return
+        try:
+            await self._bulkhead.acquire()
+        except BaseException:
+            if self._bucket is not None:
+                self._bucket.leave()
+            raise
+
+    async def _take_token(self, call: Call) -> Permit | None:
+        try:
+            if self._bucket is not None and not self._bucket.try_take():
+                await self._wait_for_token(call, self._bucket)
+            return self._permit()
+        except BaseException:
+            if self._bulkhead is not None:
+                self._bulkhead.release()
+            raise
+
+    async def _wait_for_token(self, call: Call, bucket: TokenBucket) -> None:
+        waited_s = await bucket.take()
+        self._counts.rate_limit_waits += 1
+        self._counts.rate_limit_wait_s += waited_s
+        self._subscribers.tell_of(call, RateLimitDelayed, waited_s=waited_s)
+
+    def _permit(self) -> Permit | None:
+        if self._breaker is None:
+            return None
+        try:
+            return self._breaker.admit()
+        except CircuitOpen:
+            if self._bucket is not None:
+                self._bucket.give_back()
+            raise
+
+    def _refused(self, call: Call, error: BaseException) -> None:
+        if isinstance(error, CircuitOpen):
+            self._counts.circuit_rejects += 1
+            self._subscribers.tell_of(call, CallRejected, retry_after_s=error.retry_after_s)
+        elif isinstance(error, (RateLimited, BulkheadFull)):
+            self._counts.queue_rejects += 1
+            self._subscribers.tell_of(call, QueueRejected, cause=error)
+        elif isinstance(error, asyncio.CancelledError):
+            self._counts.abandoned += 1
+
+    def _hear(self, call: Call, permit: Permit | None, response: httpx.Response) -> None:
+        status = response.status_code
+        limited = status == HTTPStatus.TOO_MANY_REQUESTS
+        if limited and self._bucket is not None:
+            asked_s = retry_after_s(response, self._wall_clock)
+            pause_s = self._bucket.pause(asked_s or 0.0)
+            self._subscribers.tell_of(call, ServerRateLimited, pause_s=pause_s)
+        if permit is None:
+            return
+        neutral = limited and not self._counts_429
+        permit.settle(Verdict.NEUTRAL if neutral else verdict_on_status(status), status)

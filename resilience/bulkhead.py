@@ -1,0 +1,96 @@
+"""A limit on how many calls to a source run at once."""
+
+from dataclasses import dataclass
+
+from resilience.errors import BulkheadFull
+from resilience.ranges import DAY_S, outside, refuse
+from resilience.time_limit import TimeLimit
+from resilience.waiting_line import WaitingLine
+
+_MAX_COUNT = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkheadSettings:
+    """At most `max_concurrent` calls run; the next ones wait, first come first served.
+
+    Attributes:
+        max_concurrent: Calls at once, >= 1. No default: it depends on what the source bears.
+        max_queue: Calls that may wait for a slot, >= 0; the next is refused. The default of
+            1,000 bounds memory and is seldom what refuses a call.
+        max_wait_s: A call that has waited so long gives up, in seconds, 10 ms..24 h; 30 s is how
+            long people and proxies commonly wait for the whole reply.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+
+    max_concurrent: int
+    max_queue: int = 1_000
+    max_wait_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        refuse(
+            outside("max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual"),
+            outside("max_queue", self.max_queue, 0, _MAX_COUNT, "0 refuses whoever has to wait"),
+            outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
+        )
+
+
+class Bulkhead:
+    """Hands out slots; a slot given back goes to whoever has waited longest.
+
+    Not thread-safe: use it from one event loop.
+
+    Args:
+        settings: The rules.
+        name: Of the source, for errors.
+    """
+
+    def __init__(self, settings: BulkheadSettings, *, name: str) -> None:
+        self.name = name
+        self._settings = settings
+        self._running = 0
+        self._line = WaitingLine()
+
+    @property
+    def running(self) -> int:
+        """Return how many slots are taken."""
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        """Return how many callers wait for a slot."""
+        return len(self._line)
+
+    def try_acquire(self) -> bool:
+        """Take a slot if one is free, which it never is while somebody waits."""
+        if self._running >= self._settings.max_concurrent:
+            return False
+        self._running += 1
+        return True
+
+    async def acquire(self) -> None:
+        """Take a slot, in turn; `release` it exactly once.
+
+        Raises:
+            BulkheadFull: The line is full, or the caller has waited for `max_wait_s`.
+        """
+        if self.try_acquire():
+            return
+        if self.waiting >= self._settings.max_queue:
+            raise self._full()
+        with TimeLimit(self._settings.max_wait_s, lambda _limit_s: self._full()):
+            await self._line.wait(self._on_cancelled)
+
+    def release(self) -> None:
+        """Give a slot back."""
+        if not self._line.serve():
+            self._running -= 1
+
+    def _on_cancelled(self, served: bool) -> None:
+        if served:
+            self.release()
+
+    def _full(self) -> BulkheadFull:
+        return BulkheadFull(self.name, self._running, self.waiting)

@@ -1,0 +1,166 @@
+"""A token bucket for coroutines: continuous refill, first come first served."""
+
+import asyncio
+import math
+
+from resilience.errors import RateLimited
+from resilience.rate_limit import RateLimit
+from resilience.waiting_line import WaitingLine
+
+_ROUNDING_S = 1e-9
+
+
+class TokenBucket:
+    """Spaces requests so that no window of t seconds sees more than burst + rate·t of them.
+
+    It starts full. `acquire` is all that a caller needs. A pipeline takes the same steps one by
+    one, because a call waits for a slot between its place in the line and its token:
+
+        enter()             take a place in the line, or be refused
+        try_take(), take()  swap the place for a token, at once or in turn; leave() gives it up
+        give_back()         return a token that was not spent
+
+    The whole state is the time at which the bucket will be full: each token taken moves it by one
+    interval into the future. No call costs more than constant time, and one timer serves the line.
+
+    Not thread-safe: use it from one event loop.
+
+    Args:
+        limit: The rules.
+        name: Of the source, for errors.
+
+    Source: the generic cell rate algorithm (ITU-T I.371), in its virtual scheduling form.
+    """
+
+    def __init__(self, limit: RateLimit, *, name: str) -> None:
+        self.name = name
+        self._limit = limit
+        self._interval_s = limit.interval_s
+        self._depth_s = (limit.capacity - 1) * limit.interval_s
+        self._full_at_s = -math.inf
+        self._paused_until_s = -math.inf
+        self._entered = 0
+        self._line = WaitingLine()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Return how many callers hold a place in the line."""
+        return self._entered
+
+    async def acquire(self) -> float:
+        """Take a token, in turn; return the seconds waited.
+
+        Raises:
+            RateLimited: The line is full, or the wait would be or was too long.
+        """
+        self.enter()
+        return 0.0 if self.try_take() else await self.take()
+
+    def enter(self, time_left_s: float = math.inf) -> None:
+        """Take a place in the line; follow with `take` or `leave`.
+
+        Raises:
+            RateLimited: The line is full, or the wait would be longer than allowed, or it would
+                reach `time_left_s`, the caller's own limit.
+        """
+        would_wait_s = self.would_wait_s()
+        if would_wait_s > 0 and (
+            self._entered >= self._limit.max_queue
+            or would_wait_s > self._limit.max_wait_s
+            or would_wait_s >= time_left_s
+        ):
+            raise RateLimited(self.name, would_wait_s, self._entered)
+        self._entered += 1
+
+    def leave(self) -> None:
+        """Give a place in the line up."""
+        self._entered -= 1
+
+    def would_wait_s(self) -> float:
+        """Return how long the next caller would wait for its token, in seconds."""
+        wait_s = self._ready_in_s(self._now_s()) + self._entered * self._interval_s
+        return wait_s if wait_s > _ROUNDING_S else 0.0
+
+    def try_take(self) -> bool:
+        """Swap a place for a token if there is one now and nobody is before."""
+        now_s = self._now_s()
+        if self._line or self._ready_in_s(now_s) > _ROUNDING_S:
+            return False
+        self._spend(now_s)
+        self._entered -= 1
+        return True
+
+    async def take(self) -> float:
+        """Swap a place for a token, in turn; return the seconds waited.
+
+        Raises:
+            RateLimited: It waited for `max_wait_s` in vain, because a pause came between.
+        """
+        began_s = self._now_s()
+        deadline_s = began_s + self._limit.max_wait_s
+        if self._timer is None:
+            self._arm(min(began_s + self._ready_in_s(began_s), deadline_s))
+        await self._line.wait(self._on_cancelled, deadline_s)
+        return self._now_s() - began_s
+
+    def give_back(self) -> None:
+        """Return a token that was not spent; it serves whoever is next."""
+        self._full_at_s -= self._interval_s
+        if self._line:
+            self._serve()
+
+    def pause(self, pause_s: float) -> float:
+        """Send nothing for `pause_s` seconds, at most `max_pause_s`; return what was left of both.
+
+        Pauses do not add up: the one that ends last counts. Tokens saved up are dropped, so that
+        the source is then called again at its rate and not in a burst.
+        """
+        bounded_s = min(max(pause_s, 0.0), self._limit.max_pause_s)
+        until_s = self._now_s() + bounded_s
+        if bounded_s and until_s > self._paused_until_s:
+            self._paused_until_s = until_s
+            self._full_at_s = max(self._full_at_s, until_s + self._depth_s)
+        return bounded_s
+
+    def _serve(self) -> None:
+        """Serve everybody whose token is there and refuse whoever has waited too long."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now_s = self._now_s()
+        while self._line:
+            if self._ready_in_s(now_s) <= _ROUNDING_S:
+                if self._line.serve():
+                    self._spend(now_s)
+                    self._entered -= 1
+            elif self._line.head_deadline_s <= now_s + _ROUNDING_S:
+                self._refuse_head(self._ready_in_s(now_s))
+            else:
+                self._arm(min(now_s + self._ready_in_s(now_s), self._line.head_deadline_s))
+                return
+
+    def _refuse_head(self, would_wait_s: float) -> None:
+        if self._line.refuse(RateLimited(self.name, would_wait_s, self._entered)):
+            self._entered -= 1
+
+    def _arm(self, at_s: float) -> None:
+        self._timer = asyncio.get_running_loop().call_at(at_s, self._serve)
+
+    def _on_cancelled(self, served: bool) -> None:
+        if served:
+            self.give_back()
+        else:
+            self._entered -= 1
+
+    def _spend(self, now_s: float) -> None:
+        self._full_at_s = max(self._full_at_s, now_s) + self._interval_s
+
+    def _ready_in_s(self, now_s: float) -> float:
+        """Return when the next token comes; the more are saved up, the further below 0."""
+        ready_at_s = max(self._full_at_s, now_s) - self._depth_s
+        return max(ready_at_s, self._paused_until_s) - now_s
+
+    @staticmethod
+    def _now_s() -> float:
+        return asyncio.get_running_loop().time()
