@@ -11,6 +11,7 @@ a callable around the layer inside it, with settings of its own. Outermost first
         breaker                       breaker_settings, circuit_breaker, window
         bulkhead                      bulkhead, waiting_line
         rate limit                    rate_limit, token_bucket, waiting_line
+    measurement     AdaptiveLayer     adaptive, adaptive_limit: sets the bulkhead's size
     attempt         AttemptLayer
     transport       the wire
 
@@ -21,6 +22,8 @@ Every limit, window and wait runs on the event loop's clock, every random draw o
 that is passed in.
 """
 
+from resilience.adaptive import AdaptiveConcurrency, Measurement
+from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.bulkhead import Bulkhead, BulkheadSettings
 from resilience.circuit_breaker import CircuitBreaker, Permit
@@ -54,6 +57,8 @@ from resilience.events import (
     HedgeEnded,
     HedgeResult,
     HedgeStarted,
+    LimitChanged,
+    LimitReason,
     QueueRejected,
     RateLimitDelayed,
     RetryScheduled,
@@ -71,6 +76,9 @@ from resilience.subscribers import Subscribers
 from resilience.token_bucket import TokenBucket
 
 __all__ = [
+    "AdaptiveConcurrency",
+    "AdaptiveSettings",
+    "AimdLimit",
     "AttemptCancelled",
     "AttemptFailed",
     "AttemptStarted",
@@ -97,6 +105,9 @@ __all__ = [
     "HedgeResult",
     "HedgeSettings",
     "HedgeStarted",
+    "LimitChanged",
+    "LimitReason",
+    "Measurement",
     "OpenedElsewhere",
     "Permit",
     "Pipeline",

@@ -50,6 +50,7 @@ class Bulkhead:
     def __init__(self, settings: BulkheadSettings, *, name: str) -> None:
         self.name = name
         self._settings = settings
+        self._max_concurrent = settings.max_concurrent
         self._running = 0
         self._line = WaitingLine()
 
@@ -65,7 +66,7 @@ class Bulkhead:
 
     def try_acquire(self) -> bool:
         """Take a slot if one is free, which it never is while somebody waits."""
-        if self._running >= self._settings.max_concurrent:
+        if self._running >= self._max_concurrent:
             return False
         self._running += 1
         return True
@@ -85,8 +86,14 @@ class Bulkhead:
 
     def release(self) -> None:
         """Give a slot back."""
-        if not self._line.serve():
+        if self._running > self._max_concurrent or not self._line.serve():
             self._running -= 1
+
+    def resize(self, max_concurrent: int) -> None:
+        """Let so many calls run, >= 1, from now on; those that are too many are not stopped."""
+        self._max_concurrent = max_concurrent
+        while self._running < max_concurrent and self._line.serve():
+            self._running += 1
 
     def _on_cancelled(self, served: bool) -> None:
         if served:

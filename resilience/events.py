@@ -16,6 +16,7 @@
 | GaveUp | the retry policy returned a transient failure, or the total time-out fired |
 | FallbackUsed | the fallback has answered for a call that failed |
 | FallbackFailed | it has not: it raised or took too long, and the original failure stands |
+| LimitChanged | the adaptive concurrency limit has changed |
 | CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
 
 Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1, calls too: one
@@ -167,6 +168,22 @@ class ServerRateLimited(CallEvent):
     """The source answered 429; nothing is sent to it for `pause_s` seconds, 0 if it named none."""
 
     pause_s: float
+
+
+class LimitReason(StrEnum):
+    """Why an adaptive limit changed."""
+
+    GREW = "reached without harm"
+    OVERLOADED = "overloaded"
+    SLOW = "slow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitChanged(Event):
+    """At most `limit` calls run at once from now on."""
+
+    limit: int
+    reason: LimitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from random import Random
 
 import httpx
 
+from resilience.adaptive import AdaptiveConcurrency, AdaptiveLayer
 from resilience.admission import AdmissionLayer
 from resilience.attempt import AttemptLayer
 from resilience.bulkhead import Bulkhead
@@ -34,7 +35,8 @@ class Pipeline:
 
     Attributes:
         breaker: The circuit breaker; None if the policies have none.
-        bulkhead: The slots; None if the policies have no bulkhead.
+        bulkhead: The slots; None if the policies limit no concurrency.
+        adaptive: What sets their number; None if it is fixed.
         bucket: The token bucket; None if the policies have no rate limit.
         layers: The layers' classes by name, outermost first.
     """
@@ -62,6 +64,12 @@ class Pipeline:
         self.bulkhead: Bulkhead | None = None
         if policies.bulkhead is not None:
             self.bulkhead = Bulkhead(policies.bulkhead, name=source)
+        self.adaptive: AdaptiveConcurrency | None = None
+        if policies.adaptive is not None:
+            self.adaptive = AdaptiveConcurrency(
+                policies.adaptive, name=source, subscribers=self._told
+            )
+            self.bulkhead = self.adaptive.slots
         self.bucket: TokenBucket | None = None
         if policies.rate_limit is not None:
             self.bucket = TokenBucket(policies.rate_limit, name=source)
@@ -134,6 +142,8 @@ class Pipeline:
         policies, told, counts = self._policies, self._told, self._counts
         layer: Layer = AttemptLayer(policies.attempt_timeout_s, subscribers=told, counts=counts)
         yield layer
+        if self.adaptive is not None:
+            yield (layer := AdaptiveLayer(self.adaptive, layer))
         if self.breaker or self.bulkhead or self.bucket:
             yield (layer := self._admission(layer))
         if policies.hedge is not None:

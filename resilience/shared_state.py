@@ -130,14 +130,14 @@ class SharedCircuits:
         self._noted.set()
 
     async def _exchange_until_leaving(self) -> None:
-        while not self._leaving:
+        while not self._is_leaving():
             try:
                 async with asyncio.timeout(self._settings.limit_s):
                     await self._write()
                     await self._read()
             except Exception as error:  # noqa: BLE001 - nothing that Redis does may end the block
                 self._redis_failed(error)
-                if self._leaving:
+                if self._is_leaving():
                     break
                 await asyncio.sleep(self._settings.pause_s)
             else:
@@ -145,6 +145,9 @@ class SharedCircuits:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.poll_s):
                         await self._noted.wait()
+
+    def _is_leaving(self) -> bool:
+        return self._leaving  # a method, because it changes during an await, unseen by mypy
 
     async def _write(self) -> None:
         if not self._leaving:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from resilience.adaptive_limit import AdaptiveSettings
 from resilience.breaker_settings import BreakerSettings
 from resilience.bulkhead import BulkheadSettings
 from resilience.fallback import Fallback
@@ -27,6 +28,7 @@ class Policies:
         retry: Repeats attempts that failed transiently.
         hedge: Sends a second attempt beside one that is slow.
         bulkhead: Limits how many attempts run at once.
+        adaptive: Limits it too, by a number that follows the source; instead of `bulkhead`.
         rate_limit: Limits how many attempts are sent a second, and heeds a 429.
         breaker: Rejects attempts while the source is sick.
         attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
@@ -43,6 +45,7 @@ class Policies:
     retry: RetrySettings | None = None
     hedge: HedgeSettings | None = None
     bulkhead: BulkheadSettings | None = None
+    adaptive: AdaptiveSettings | None = None
     rate_limit: RateLimit | None = None
     breaker: BreakerSettings | None = None
     attempt_timeout_s: float | None = None
@@ -56,6 +59,9 @@ class Policies:
             f"attempt_timeout_s must be at most total_timeout_s ({total_s:g}), got {attempt_s:g}; "
             "lower the one or raise the other"
             if too_long
+            else None,
+            "bulkhead and adaptive both limit concurrency; leave one of them out"
+            if self.bulkhead is not None and self.adaptive is not None
             else None,
             self._complaint_about_sampling(),
         )
