@@ -20,6 +20,9 @@ a callable around the layer inside it, with settings of its own. Outermost first
 without any of this.
 Every limit, window and wait runs on the event loop's clock, every random draw on the generator
 that is passed in.
+
+Two modules need packages that this one does not import: `telemetry` (OpenTelemetry) and
+`shared_state` (Redis).
 """
 
 from resilience.adaptive import AdaptiveConcurrency, Measurement
@@ -44,8 +47,10 @@ from resilience.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    CallEnded,
     CallEvent,
     CallRejected,
+    CallStarted,
     CircuitClosed,
     CircuitHalfOpened,
     CircuitOpened,
@@ -88,8 +93,10 @@ __all__ = [
     "Bulkhead",
     "BulkheadFull",
     "BulkheadSettings",
+    "CallEnded",
     "CallEvent",
     "CallRejected",
+    "CallStarted",
     "CircuitBreaker",
     "CircuitClosed",
     "CircuitHalfOpened",

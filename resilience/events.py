@@ -2,6 +2,8 @@
 
 | event | published exactly when |
 |---|---|
+| CallStarted | a call enters the pipeline |
+| CallEnded | it leaves the pipeline, with whatever it returns or raises |
 | AttemptStarted | a request is about to be sent |
 | AttemptSucceeded | its response, any status that is not transient, has been read |
 | AttemptFailed | it ended in a transient status or in an exception |
@@ -46,6 +48,20 @@ class CallEvent(Event):
 
     request_id: int = 0
     attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted(CallEvent):
+    """The call has begun; `attempt` is 1."""
+
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded(CallEvent):
+    """The call ended in `outcome`: the status of its response, or what was raised."""
+
+    outcome: int | BaseException
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from resilience.attempt import AttemptLayer
 from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.events import CallEnded, CallStarted
 from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
 from resilience.outcome import is_transient_status
@@ -113,17 +114,20 @@ class Pipeline:
             idempotency_key=idempotency_key,
             request=request,
         )
+        self._told.tell_of(call, CallStarted, method=method)
         try:
             response = await self._outermost(call)
         except BaseException as error:
             counts.failed += 1
             counts.cancelled += isinstance(error, asyncio.CancelledError)
+            self._told.tell_of(call, CallEnded, outcome=error)
             raise
         else:
             if is_transient_status(response.status_code):
                 counts.failed += 1
             else:
                 counts.ok += 1
+            self._told.tell_of(call, CallEnded, outcome=response.status_code)
             return response
         finally:
             counts.finished_at_s = asyncio.get_running_loop().time()

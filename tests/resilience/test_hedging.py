@@ -15,6 +15,8 @@ from resilience import (
     AttemptSucceeded,
     AttemptTimeout,
     BreakerSettings,
+    CallEnded,
+    CallStarted,
     HedgeEnded,
     HedgeResult,
     HedgeSettings,
@@ -44,7 +46,12 @@ async def test_an_attempt_that_is_answered_in_time_gets_no_company() -> None:
     assert (await told.run(script)).status_code == 200
     await asyncio.sleep(1)
     assert script.requests == 1
-    assert [type(event) for event in told.events] == [AttemptStarted, AttemptSucceeded]
+    assert [type(event) for event in told.events] == [
+        CallStarted,
+        AttemptStarted,
+        AttemptSucceeded,
+        CallEnded,
+    ]
 
 
 async def test_a_hedge_that_answers_first_wins_and_the_first_attempt_is_cancelled() -> None:
@@ -53,12 +60,14 @@ async def test_a_hedge_that_answers_first_wins_and_the_first_attempt_is_cancelle
     assert script.sent_at_s == pytest.approx([0, 0.1])
     assert now_s() == pytest.approx(0.15)
     assert [type(event) for event in told.events] == [
+        CallStarted,
         AttemptStarted,
         HedgeStarted,
         AttemptStarted,
         AttemptSucceeded,
         AttemptCancelled,
         HedgeEnded,
+        CallEnded,
     ]
     (started,), (ended,) = told.heard(HedgeStarted), told.heard(HedgeEnded)
     assert (started.source, started.attempt, started.hedge) == ("rates", 1, 1)
