@@ -5,7 +5,8 @@ a callable around the layer inside it, with settings of its own. Outermost first
 
     fallback        FallbackLayer
     total_timeout   TotalTimeoutLayer
-    retry           RetryLayer        retry_settings, backoff, retry_after, retry_budget
+    retry           RetryLayer        retry_settings, retry_decision, retry_budget, retry_after,
+                                      backoff
     hedge           HedgeLayer        hedge_race, recent_latencies
     admission       AdmissionLayer    circuit, queue, slot, token, circuit
         breaker                       breaker_settings, circuit_breaker, window
@@ -16,10 +17,9 @@ a callable around the layer inside it, with settings of its own. Outermost first
     transport       the wire
 
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
-`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead` and `RetryLedger` are of use
-without any of this.
-Every limit, window and wait runs on the event loop's clock, every random draw on the generator
-that is passed in.
+`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`,
+`RetryLedger` and `RetryLayer` are of use alone. Every limit, window and wait runs on the event
+loop's clock, every random draw on the generator that is passed in.
 
 Two modules need packages that this one does not import: `telemetry` (OpenTelemetry) and
 `shared_state` (Redis).
@@ -29,6 +29,7 @@ from resilience.adaptive import AdaptiveConcurrency, Measurement
 from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.bulkhead import Bulkhead, BulkheadSettings
+from resilience.call import Call
 from resilience.circuit_breaker import CircuitBreaker, Permit
 from resilience.client import ResilientClient
 from resilience.errors import (
@@ -73,6 +74,7 @@ from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
 from resilience.pipeline import Pipeline
 from resilience.rate_limit import RateLimit
+from resilience.retry import RetryLayer
 from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.retry_settings import RetrySettings
 from resilience.source import Policies, Source
@@ -93,6 +95,7 @@ __all__ = [
     "Bulkhead",
     "BulkheadFull",
     "BulkheadSettings",
+    "Call",
     "CallEnded",
     "CallEvent",
     "CallRejected",
@@ -127,6 +130,7 @@ __all__ = [
     "ResilientClient",
     "ResponseTooLarge",
     "RetryBudget",
+    "RetryLayer",
     "RetryLedger",
     "RetryScheduled",
     "RetrySettings",

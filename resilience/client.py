@@ -12,7 +12,8 @@ from typing import Any, Self
 import httpx
 
 from resilience.circuit_breaker import CircuitBreaker
-from resilience.pipeline import Pipeline, utc_now
+from resilience.pipeline import Pipeline
+from resilience.retry_after import utc_now
 from resilience.source import Source
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Handler, Subscribers

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import count
 from random import Random
 
@@ -19,16 +19,12 @@ from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
 from resilience.outcome import is_transient_status
 from resilience.retry import RetryLayer
+from resilience.retry_after import utc_now
 from resilience.source import Policies
 from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
 from resilience.token_bucket import TokenBucket
 from resilience.total_timeout import TotalTimeoutLayer
-
-
-def utc_now() -> datetime:
-    """Return the time of day, which only Retry-After dates are compared with."""
-    return datetime.now(UTC)
 
 
 class Pipeline:

@@ -14,17 +14,16 @@ import httpx
 import stamina
 
 from resilience.backoff import delays_s
-from resilience.call import IDEMPOTENT_METHODS, Call, Layer
+from resilience.call import Call, Layer
 from resilience.errors import Cause
 from resilience.events import GaveUp, GaveUpReason, RetryScheduled
-from resilience.outcome import TRANSIENT_ERRORS, cannot_have_acted, is_transient_status
-from resilience.retry_after import retry_after_s
+from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
+from resilience.retry_after import retry_after_s, utc_now
 from resilience.retry_budget import RetryLedger
-from resilience.retry_settings import Repeatable, RetrySettings
+from resilience.retry_decision import may_repeat, next_step
+from resilience.retry_settings import RetrySettings
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-
-_UNSAFE_METHODS = frozenset({"POST", "PATCH", "PUT", "DELETE", "CONNECT"})
 
 
 class _TransientResponse(Exception):  # noqa: N818 - carries a response to stamina, is no error
@@ -36,47 +35,8 @@ class _TransientResponse(Exception):  # noqa: N818 - carries a response to stami
 _TRANSIENT = (*TRANSIENT_ERRORS, _TransientResponse)
 
 
-def may_repeat(rule: Repeatable, method: str, *, idempotency_key: bool, cause: Cause) -> bool:
-    """Tell whether the request that ended in `cause` may be sent again.
-
-    Source: RFC 9110 9.2.2 on idempotent methods; see `RetrySettings.repeatable` for the rules.
-    """
-    if rule == "any":
-        return True
-    if rule == "safe":
-        return method not in _UNSAFE_METHODS
-    return method in IDEMPOTENT_METHODS or idempotency_key or cannot_have_acted(cause)
-
-
-def next_step(
-    *,
-    settings: RetrySettings,
-    repeatable: bool,
-    failed_attempts: int,
-    computed_delay_s: float,
-    asked_delay_s: float | None,
-    time_left_s: float,
-) -> float | GaveUpReason:
-    """Decide what follows a transient failure: seconds to wait, or why to give up.
-
-    Args:
-        settings: The policy's.
-        repeatable: Whether `may_repeat` says so.
-        failed_attempts: Attempts so far, >= 1.
-        computed_delay_s: What the back-off says.
-        asked_delay_s: What the server's Retry-After says; it replaces the computed delay.
-        time_left_s: Until the total time-out; infinite without one. A wait that would reach it
-            is not begun: the caller gets the failure in hand now rather than a time-out later.
-    """
-    if failed_attempts > settings.max_retries:
-        return GaveUpReason.RETRIES_EXHAUSTED
-    if not repeatable:
-        return GaveUpReason.UNSAFE_METHOD
-    if asked_delay_s is None:
-        return computed_delay_s if computed_delay_s < time_left_s else GaveUpReason.NO_TIME_LEFT
-    if asked_delay_s > settings.max_retry_after_s or asked_delay_s >= time_left_s:
-        return GaveUpReason.RETRY_AFTER_TOO_LONG
-    return asked_delay_s
+async def _send(call: Call) -> httpx.Response:
+    return await call.send()
 
 
 class RetryLayer:
@@ -84,23 +44,33 @@ class RetryLayer:
 
     A call whose first attempt does well never enters stamina, whose loop costs more than all
     other layers together.
+
+    Of use alone as well: `await RetryLayer(RetrySettings(), random=Random())(Call("GET", send))`.
+
+    Args:
+        settings: The rules.
+        inner: The layer inside; by default an attempt is `call.send()` and nothing else.
+        random: Source of jitter.
+        subscribers: Who hears of retries and of giving up.
+        counts: Where they are counted.
+        wall_clock: Returns the aware time of day, for Retry-After dates.
     """
 
     def __init__(
         self,
         settings: RetrySettings,
-        inner: Layer,
+        inner: Layer = _send,
         *,
-        subscribers: Subscribers,
-        counts: Counts,
         random: Random,
-        wall_clock: Callable[[], datetime],
+        subscribers: Subscribers | None = None,
+        counts: Counts | None = None,
+        wall_clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._settings = settings
         self._inner = inner
         self._ledger = RetryLedger(settings.budget) if settings.budget is not None else None
-        self._subscribers = subscribers
-        self._counts = counts
+        self._subscribers = subscribers if subscribers is not None else Subscribers()
+        self._counts = counts if counts is not None else Counts()
         self._random = random
         self._wall_clock = wall_clock
 

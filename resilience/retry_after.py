@@ -12,6 +12,11 @@ _HONOURED = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILA
 _MOST_DIGITS = 12
 
 
+def utc_now() -> datetime:
+    """Return the time of day, which only Retry-After dates are compared with."""
+    return datetime.now(UTC)
+
+
 def retry_after_s(response: httpx.Response, wall_clock: Callable[[], datetime]) -> float | None:
     """Return how long the server of a 429 or 503 asks to wait, in seconds, >= 0.
 
