@@ -3,13 +3,16 @@
 A `ResilientClient` sends each call through the `Pipeline` of its source. A policy is a *layer*:
 a callable around the layer inside it, with settings of its own. Outermost first:
 
+    fallback        FallbackLayer
     total_timeout   TotalTimeoutLayer
     retry           RetryLayer        retry_settings, retry_decision, retry_budget, retry_after,
                                       backoff
+    hedge           HedgeLayer        hedge_race, recent_latencies
     admission       AdmissionLayer    circuit, queue, slot, token, circuit
         breaker                       breaker_settings, circuit_breaker, window
         bulkhead                      bulkhead, waiting_line
         rate limit                    rate_limit, token_bucket, waiting_line
+    measurement     AdaptiveLayer     adaptive, adaptive_limit: sets the bulkhead's size
     attempt         AttemptLayer
     transport       the wire
 
@@ -17,11 +20,16 @@ The client's own half: `raw_calls`, `json_calls` and `streaming` are the ways to
 is what a call may say.
 
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
-`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `RetryLedger` and
-`RetryLayer` are of use alone. Every limit, window and wait runs on the event loop's clock, every
-random draw on the generator that is passed in.
+`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`,
+`RetryLedger` and `RetryLayer` are of use alone. Every limit, window and wait runs on the event
+loop's clock, every random draw on the generator that is passed in.
+
+Two modules need packages that this one does not import: `telemetry` (OpenTelemetry) and
+`shared_state` (Redis).
 """
 
+from resilience.adaptive import AdaptiveConcurrency, Measurement
+from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.bulkhead import Bulkhead, BulkheadSettings
 from resilience.call import Call
@@ -33,6 +41,7 @@ from resilience.errors import (
     CircuitOpen,
     HttpError,
     InvalidBody,
+    OpenedElsewhere,
     RateLimited,
     ResilienceError,
     ResponseTooLarge,
@@ -45,19 +54,30 @@ from resilience.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    CallEnded,
     CallEvent,
     CallRejected,
+    CallStarted,
     CircuitClosed,
     CircuitHalfOpened,
     CircuitOpened,
     Event,
+    FallbackFailed,
+    FallbackUsed,
     GaveUp,
     GaveUpReason,
+    HedgeEnded,
+    HedgeResult,
+    HedgeStarted,
+    LimitChanged,
+    LimitReason,
     QueueRejected,
     RateLimitDelayed,
     RetryScheduled,
     ServerRateLimited,
 )
+from resilience.fallback import Fallback
+from resilience.hedging import HedgeSettings
 from resilience.pipeline import Pipeline
 from resilience.rate_limit import RateLimit
 from resilience.request import RequestOptions
@@ -70,6 +90,9 @@ from resilience.subscribers import Subscribers
 from resilience.token_bucket import TokenBucket
 
 __all__ = [
+    "AdaptiveConcurrency",
+    "AdaptiveSettings",
+    "AimdLimit",
     "AttemptCancelled",
     "AttemptFailed",
     "AttemptStarted",
@@ -80,18 +103,31 @@ __all__ = [
     "BulkheadFull",
     "BulkheadSettings",
     "Call",
+    "CallEnded",
     "CallEvent",
     "CallRejected",
+    "CallStarted",
     "CircuitBreaker",
     "CircuitClosed",
     "CircuitHalfOpened",
     "CircuitOpen",
     "CircuitOpened",
     "Event",
+    "Fallback",
+    "FallbackFailed",
+    "FallbackUsed",
     "GaveUp",
     "GaveUpReason",
+    "HedgeEnded",
+    "HedgeResult",
+    "HedgeSettings",
+    "HedgeStarted",
     "HttpError",
     "InvalidBody",
+    "LimitChanged",
+    "LimitReason",
+    "Measurement",
+    "OpenedElsewhere",
     "Overrides",
     "Permit",
     "Pipeline",

@@ -98,7 +98,7 @@ class AdmissionLayer:
         if self._breaker is not None:
             self._breaker.check()
         if self._bucket is not None:
-            self._bucket.enter(call.time_left_s())
+            self._bucket.enter(call.deadline_s)
 
     async def _take_slot(self) -> None:
         if self._bulkhead is None or self._bulkhead.try_acquire():

@@ -19,14 +19,14 @@ from resilience.events import (
 from resilience.outcome import is_transient_status
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-from resilience.time_limit import TimeLimit
+from resilience.time_limits import TimeLimits
 
 
 class AttemptLayer:
     """Sends the request once, within `limit_s` seconds if that is given."""
 
     def __init__(self, limit_s: float | None, *, subscribers: Subscribers, counts: Counts) -> None:
-        self._limit_s = limit_s
+        self._limits = None if limit_s is None else TimeLimits(limit_s, AttemptTimeout)
         self._subscribers = subscribers
         self._counts = counts
 
@@ -40,9 +40,9 @@ class AttemptLayer:
         return response
 
     async def _send(self, call: Call) -> httpx.Response:
-        if self._limit_s is None:
+        if self._limits is None:
             return await call.send()
-        with TimeLimit(self._limit_s, AttemptTimeout):
+        with self._limits.begin():
             return await call.send()
 
     async def _send_and_tell(self, call: Call) -> httpx.Response:

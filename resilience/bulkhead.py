@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from resilience.errors import BulkheadFull
 from resilience.ranges import DAY_S, outside, refuse
-from resilience.time_limit import TimeLimit
+from resilience.time_limits import TimeLimits
 from resilience.waiting_line import WaitingLine
 
 _MAX_COUNT = 1_000_000_000
@@ -50,8 +50,10 @@ class Bulkhead:
     def __init__(self, settings: BulkheadSettings, *, name: str) -> None:
         self.name = name
         self._settings = settings
+        self._max_concurrent = settings.max_concurrent
         self._running = 0
         self._line = WaitingLine()
+        self._limits = TimeLimits(settings.max_wait_s, lambda _limit_s: self._full())
 
     @property
     def running(self) -> int:
@@ -65,7 +67,7 @@ class Bulkhead:
 
     def try_acquire(self) -> bool:
         """Take a slot if one is free, which it never is while somebody waits."""
-        if self._running >= self._settings.max_concurrent:
+        if self._running >= self._max_concurrent:
             return False
         self._running += 1
         return True
@@ -80,13 +82,19 @@ class Bulkhead:
             return
         if self.waiting >= self._settings.max_queue:
             raise self._full()
-        with TimeLimit(self._settings.max_wait_s, lambda _limit_s: self._full()):
+        with self._limits.begin():
             await self._line.wait(self._on_cancelled)
 
     def release(self) -> None:
         """Give a slot back."""
-        if not self._line.serve():
+        if self._running > self._max_concurrent or not self._line.serve():
             self._running -= 1
+
+    def resize(self, max_concurrent: int) -> None:
+        """Let so many calls run, >= 1, from now on; those that are too many are not stopped."""
+        self._max_concurrent = max_concurrent
+        while self._running < max_concurrent and self._line.serve():
+            self._running += 1
 
     def _on_cancelled(self, served: bool) -> None:
         if served:

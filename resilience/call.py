@@ -12,6 +12,9 @@ Send = Callable[[], Awaitable[httpx.Response]]
 Keep = Callable[[Callable[[], None]], object]
 """Takes what is to be called once the response's body needs no more."""
 
+IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+"""Methods whose requests may arrive twice; source: RFC 9110 9.2.2."""
+
 
 class Call:
     """What the layers know about one call; they share and update it.
@@ -19,6 +22,7 @@ class Call:
     Attributes:
         method: HTTP method, upper case.
         send: Sends the request; each attempt calls it once.
+        request: What is sent; None if only `send` knows.
         source: Name of the source, for events.
         request_id: Number of the call, for events; 0 if nobody numbers calls.
         idempotency_key: Whether the request bears a key by which the server knows a repetition.
@@ -36,6 +40,7 @@ class Call:
         "idempotency_key",
         "keep",
         "method",
+        "request",
         "request_id",
         "send",
         "source",
@@ -50,6 +55,7 @@ class Call:
         request_id: int = 0,
         idempotency_key: bool = False,
         keep: Keep | None = None,
+        request: httpx.Request | None = None,
     ) -> None:
         self.method = method
         self.send = send
@@ -57,9 +63,15 @@ class Call:
         self.request_id = request_id
         self.idempotency_key = idempotency_key
         self.keep = keep
+        self.request = request
         self.attempt = 1
         self.granted = 1
         self.deadline_s: float | None = None
+
+    @property
+    def idempotent(self) -> bool:
+        """Tell whether the source may get the request twice: by its method, or by a key."""
+        return self.method in IDEMPOTENT_METHODS or self.idempotency_key
 
     def time_left_s(self) -> float:
         """Return the seconds until the total time-out; infinite without one."""

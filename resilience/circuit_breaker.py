@@ -121,6 +121,7 @@ class CircuitBreaker:
         self._circuit = pybreaker.CircuitBreaker(name=name, throw_new_error_on_trip=False)
         self._trial_timeout_s = settings.trial_timeout_s or settings.break_s
         self._window = RollingWindow(settings.sampling_s)
+        self._closed = True  # as pybreaker has it, whose properties cost more than the rest
         self._generation = 0
         self._consecutive_failures = 0
         self._half_open_trials = 0
@@ -164,7 +165,7 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
         """
-        if self._circuit.current_state == pybreaker.STATE_CLOSED:
+        if self._closed:
             return Permit(self, self._generation)
         return self._admit_trial()
 
@@ -174,7 +175,7 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
         """
-        if self._circuit.current_state == pybreaker.STATE_CLOSED:
+        if self._closed:
             return
         if self._isolated:
             raise CircuitOpen(self.name, None, None)
@@ -188,6 +189,20 @@ class CircuitBreaker:
         self._blocked_until_s = math.inf
         self._move_to_open()
         self._publish(CircuitOpened, cause=None, break_s=None)
+
+    def trip(self, break_s: float, cause: Cause) -> None:
+        """Open the circuit for `break_s` seconds, or keep it open so long, whatever was counted.
+
+        For what is known from elsewhere; an isolated circuit stays isolated.
+        """
+        until_s = self._clock() + break_s
+        if self._circuit.current_state == pybreaker.STATE_OPEN:
+            self._blocked_until_s = max(until_s, self._blocked_until_s)
+            return
+        self._last_cause = cause
+        self._blocked_until_s = until_s
+        self._move_to_open()
+        self._publish(CircuitOpened, cause=cause, break_s=break_s)
 
     def reset(self) -> None:
         """Close the circuit, if need be, and forget what was counted."""
@@ -235,7 +250,7 @@ class CircuitBreaker:
     def _is_current(self, permit: Permit) -> bool:
         if permit.generation != self._generation:
             return False
-        return permit is self._trial or self._circuit.current_state == pybreaker.STATE_CLOSED
+        return self._closed or permit is self._trial
 
     def _trips(self, throughput: int, failures: int) -> bool:
         rules = self._settings
@@ -272,7 +287,7 @@ class CircuitBreaker:
         self._half_open_trials = 0
         self._last_cause = None
         self._blocked_until_s = -math.inf
-        was_closed = self._circuit.current_state == pybreaker.STATE_CLOSED
+        was_closed = self._closed
         self._move(self._circuit.close)
         if not was_closed:
             self._publish(CircuitClosed)
@@ -281,6 +296,7 @@ class CircuitBreaker:
         self._generation += 1
         self._trial = None
         change()
+        self._closed = self._circuit.current_state == pybreaker.STATE_CLOSED
 
     def _publish(self, kind: Callable[..., Event], **details: object) -> None:
         if self._subscribers:

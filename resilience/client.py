@@ -230,4 +230,5 @@ def _runner(pipeline: Pipeline, request: httpx.Request, overrides: Overrides) ->
         method=request.method,
         idempotency_key="idempotency-key" in request.headers,
         overrides=overrides,
+        request=request,
     )

@@ -5,6 +5,7 @@ ResilienceError
 ├── AttemptTimeout      one attempt outlived its limit; transient
 ├── TotalTimeout        the whole call, retries and waits included, outlived its limit
 ├── CircuitOpen         nothing was sent: the breaker holds calls back
+├── OpenedElsewhere     why it does, if another process said so; a cause, never raised
 ├── RateLimited         nothing was sent: the wait for the rate limit would be too long
 ├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
@@ -79,6 +80,17 @@ class CircuitOpen(ResilienceError):
             f"the circuit of {self.source!r} is open after {self.cause!r}; "
             f"the next call may try in {self.retry_after_s:.3f} s"
         )
+
+
+class OpenedElsewhere(ResilienceError):
+    """The circuit opened because that of another process, named by `process`, did."""
+
+    def __init__(self, process: str) -> None:
+        super().__init__(process)
+        self.process = process
+
+    def __str__(self) -> str:
+        return f"the process {self.process} found the source failing"
 
 
 class RateLimited(ResilienceError):

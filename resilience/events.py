@@ -2,20 +2,30 @@
 
 | event | published exactly when |
 |---|---|
+| CallStarted | a call enters the pipeline |
+| CallEnded | it leaves the pipeline, with whatever it returns or raises |
 | AttemptStarted | a request is about to be sent |
 | AttemptSucceeded | its response, any status that is not transient, has been read |
 | AttemptFailed | it ended in a transient status or in an exception |
 | AttemptCancelled | the caller or the total time-out cancelled it |
 | RetryScheduled | a transient failure will be followed by another attempt |
+| HedgeStarted | an attempt has not been answered in time: another one is about to be sent |
+| HedgeEnded | the race between an attempt and its hedges is over |
 | CallRejected | the breaker refused an attempt |
 | QueueRejected | the rate limit or the bulkhead refused an attempt |
 | RateLimitDelayed | an attempt has waited for its token and got it |
 | ServerRateLimited | a source with a rate limit of ours answered 429 |
 | GaveUp | the retry policy returned a transient failure, or the total time-out fired |
+| FallbackUsed | the fallback has answered for a call that failed |
+| FallbackFailed | it has not: it raised or took too long, and the original failure stands |
+| LimitChanged | the adaptive concurrency limit has changed |
 | CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
 
 Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1, calls too: one
 count for all sources of a client.
+
+A hedge is an attempt too, under the number of the attempt that it is sent against. Hedges started =
+won + cancelled + failed.
 """
 
 from dataclasses import dataclass
@@ -38,6 +48,20 @@ class CallEvent(Event):
 
     request_id: int = 0
     attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted(CallEvent):
+    """The call has begun; `attempt` is 1."""
+
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded(CallEvent):
+    """The call ended in `outcome`: the status of its response, or what was raised."""
+
+    outcome: int | BaseException
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +100,29 @@ class RetryScheduled(CallEvent):
     delay_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HedgeStarted(CallEvent):
+    """Hedge number `hedge`, from 1, is sent against attempt number `attempt`."""
+
+    hedge: int
+
+
+class HedgeResult(StrEnum):
+    """What became of a hedge."""
+
+    WON = "won"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HedgeEnded(CallEvent):
+    """Hedge number `hedge` of attempt `attempt` gave the answer, was too late, or was no good."""
+
+    hedge: int
+    result: HedgeResult
+
+
 class GaveUpReason(StrEnum):
     """Why a transient failure was not retried."""
 
@@ -93,6 +140,22 @@ class GaveUp(CallEvent):
 
     cause: Cause
     reason: GaveUpReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackUsed(CallEvent):
+    """The call failed with `cause`, and the fallback answered with `status` instead."""
+
+    cause: Cause
+    status: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackFailed(CallEvent):
+    """The call failed with `cause`, and its fallback with `error`."""
+
+    cause: Cause
+    error: Exception
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +184,22 @@ class ServerRateLimited(CallEvent):
     """The source answered 429; nothing is sent to it for `pause_s` seconds, 0 if it named none."""
 
     pause_s: float
+
+
+class LimitReason(StrEnum):
+    """Why an adaptive limit changed."""
+
+    GREW = "reached without harm"
+    OVERLOADED = "overloaded"
+    SLOW = "slow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitChanged(Event):
+    """At most `limit` calls run at once from now on."""
+
+    limit: int
+    reason: LimitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

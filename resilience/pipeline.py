@@ -8,11 +8,15 @@ from random import Random
 
 import httpx
 
+from resilience.adaptive import AdaptiveConcurrency, AdaptiveLayer
 from resilience.admission import AdmissionLayer
 from resilience.attempt import AttemptLayer
 from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Keep, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.events import CallEnded, CallStarted
+from resilience.fallback import FallbackLayer
+from resilience.hedging import HedgeLayer
 from resilience.outcome import is_transient_status
 from resilience.retry import RetryLayer
 from resilience.retry_after import utc_now
@@ -27,11 +31,12 @@ _MAX_VARIANTS = 64  # callers that compute a time-out anew each time would fill 
 
 
 class Pipeline:
-    """Runs calls through total time-out, retry, admission and attempt time-out, in this order.
+    """Runs calls through the layers that its policies ask for; `Policies` says in which order.
 
     Attributes:
         breaker: The circuit breaker; None if the policies have none.
-        bulkhead: The slots; None if the policies have no bulkhead.
+        bulkhead: The slots; None if the policies limit no concurrency.
+        adaptive: What sets their number; None if it is fixed.
         bucket: The token bucket; None if the policies have no rate limit.
         layers: The layers' classes by name, outermost first.
     """
@@ -59,6 +64,12 @@ class Pipeline:
         self.bulkhead: Bulkhead | None = None
         if policies.bulkhead is not None:
             self.bulkhead = Bulkhead(policies.bulkhead, name=source)
+        self.adaptive: AdaptiveConcurrency | None = None
+        if policies.adaptive is not None:
+            self.adaptive = AdaptiveConcurrency(
+                policies.adaptive, name=source, subscribers=self._told
+            )
+            self.bulkhead = self.adaptive.slots
         self.bucket: TokenBucket | None = None
         if policies.rate_limit is not None:
             self.bucket = TokenBucket(policies.rate_limit, name=source)
@@ -78,6 +89,7 @@ class Pipeline:
         idempotency_key: bool = False,
         overrides: Overrides | None = None,
         keep: Keep | None = None,
+        request: httpx.Request | None = None,
     ) -> httpx.Response:
         """Return the response, whatever its status.
 
@@ -92,6 +104,7 @@ class Pipeline:
             overrides: Policies that are replaced in this call.
             keep: Takes what ends the use of a slot, for a response whose body is still to be read;
                 None if it has been read when `send` returns.
+            request: What `send` sends, for a fallback to look at.
 
         Raises:
             ValueError: A replaced policy does not fit the others; nothing was sent.
@@ -110,18 +123,22 @@ class Pipeline:
             request_id=next(self._request_ids),
             idempotency_key=idempotency_key,
             keep=keep,
+            request=request,
         )
+        self._told.tell_of(call, CallStarted, method=method)
         try:
             response = await outermost(call)
         except BaseException as error:
             counts.failed += 1
             counts.cancelled += isinstance(error, asyncio.CancelledError)
+            self._told.tell_of(call, CallEnded, outcome=error)
             raise
         else:
             if is_transient_status(response.status_code):
                 counts.failed += 1
             else:
                 counts.ok += 1
+            self._told.tell_of(call, CallEnded, outcome=response.status_code)
             return response
         finally:
             counts.finished_at_s = asyncio.get_running_loop().time()
@@ -149,8 +166,12 @@ class Pipeline:
         told, counts = self._told, self._counts
         layer: Layer = AttemptLayer(policies.attempt_timeout_s, subscribers=told, counts=counts)
         yield layer
+        if self.adaptive is not None:
+            yield (layer := AdaptiveLayer(self.adaptive, layer))
         if self.breaker or self.bulkhead or self.bucket:
             yield (layer := self._admission(layer))
+        if policies.hedge is not None:
+            yield (layer := HedgeLayer(policies.hedge, layer, subscribers=told, counts=counts))
         if policies.retry is not None:
             layer = RetryLayer(
                 policies.retry,
@@ -163,7 +184,10 @@ class Pipeline:
             )
             yield layer
         if policies.total_timeout_s is not None:
-            yield TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
+            layer = TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
+            yield layer
+        if policies.fallback is not None:
+            yield FallbackLayer(policies.fallback, layer, subscribers=told)
 
     def _admission(self, inner: Layer) -> AdmissionLayer:
         rules = self._policies.breaker

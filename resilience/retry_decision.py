@@ -1,12 +1,12 @@
 """What follows a transient failure: another attempt, and when, or giving up."""
 
+from resilience.call import IDEMPOTENT_METHODS
 from resilience.errors import Cause
 from resilience.events import GaveUpReason
 from resilience.outcome import cannot_have_acted
 from resilience.retry_settings import Repeatable, RetrySettings
 
 _UNSAFE_METHODS = frozenset({"POST", "PATCH", "PUT", "DELETE", "CONNECT"})
-_IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 
 
 def may_repeat(rule: Repeatable, method: str, *, idempotency_key: bool, cause: Cause) -> bool:
@@ -18,7 +18,7 @@ def may_repeat(rule: Repeatable, method: str, *, idempotency_key: bool, cause: C
         return True
     if rule == "safe":
         return method not in _UNSAFE_METHODS
-    return method in _IDEMPOTENT_METHODS or idempotency_key or cannot_have_acted(cause)
+    return method in IDEMPOTENT_METHODS or idempotency_key or cannot_have_acted(cause)
 
 
 def next_step(

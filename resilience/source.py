@@ -6,8 +6,11 @@ from typing import TypedDict
 
 import httpx
 
+from resilience.adaptive_limit import AdaptiveSettings
 from resilience.breaker_settings import BreakerSettings
 from resilience.bulkhead import BulkheadSettings
+from resilience.fallback import Fallback
+from resilience.hedging import HedgeSettings
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.rate_limit import RateLimit
 from resilience.retry_settings import RetrySettings
@@ -20,10 +23,13 @@ class Policies:
     """What guards a call, outermost first; None leaves a policy out, `Policies()` all of them.
 
     Attributes:
+        fallback: Answers when the call has failed.
         total_timeout_s: Limit on the whole call in seconds, retries and waits included,
             10 ms..24 h.
         retry: Repeats attempts that failed transiently.
+        hedge: Sends a second attempt beside one that is slow.
         bulkhead: Limits how many attempts run at once.
+        adaptive: Limits it too, by a number that follows the source; instead of `bulkhead`.
         rate_limit: Limits how many attempts are sent a second, and heeds a 429.
         breaker: Rejects attempts while the source is sick.
         attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
@@ -35,9 +41,12 @@ class Policies:
         ValueError: A value is out of range, or two do not fit each other.
     """
 
+    fallback: Fallback | None = None
     total_timeout_s: float | None = None
     retry: RetrySettings | None = None
+    hedge: HedgeSettings | None = None
     bulkhead: BulkheadSettings | None = None
+    adaptive: AdaptiveSettings | None = None
     rate_limit: RateLimit | None = None
     breaker: BreakerSettings | None = None
     attempt_timeout_s: float | None = None
@@ -51,6 +60,9 @@ class Policies:
             f"attempt_timeout_s must be at most total_timeout_s ({total_s:g}), got {attempt_s:g}; "
             "lower the one or raise the other"
             if too_long
+            else None,
+            "bulkhead and adaptive both limit concurrency; leave one of them out"
+            if self.bulkhead is not None and self.adaptive is not None
             else None,
             self._complaint_about_sampling(),
         )

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 class SourceStatistics:
     """The calls to one source since its pipeline was built.
 
-    A call makes one *try*, and one more for each retry that begins. A try ends sent, which makes
-    it an attempt, or unsent: the circuit rejected it, a queue refused it, or the call was
-    cancelled or ran out of time while it waited. An unsent try ends its call. Hence, at any time:
+    A call makes one *try*, and one more for each retry and each hedge that begins. A try ends
+    sent, which makes it an attempt, or unsent: the circuit rejected it, a queue refused it, or the
+    call was cancelled or ran out of time while it waited. An unsent try that is no hedge ends its
+    call. Hence, at any time:
 
         requests = ok + failed + in_flight
-        retries = attempts + rejects + waiting - requests
+        retries = attempts + rejects + waiting - requests - hedges
 
     and once the source is idle, in_flight and waiting are 0.
 
@@ -24,7 +25,8 @@ class SourceStatistics:
         cancelled: Calls that were cancelled from outside; nobody's failure.
         in_flight: Calls that have not ended.
         attempts: Requests that were sent.
-        retries: Tries after the first of their call.
+        retries: Tries after the first of their call, hedges left out.
+        hedges: Tries beside a slow attempt.
         waiting: Tries that wait for a slot or a token.
         rejects: Tries that ended unsent: the sum of the next three.
         circuit_rejects: By the circuit breaker.
@@ -47,6 +49,7 @@ class SourceStatistics:
     in_flight: int
     attempts: int
     retries: int
+    hedges: int
     waiting: int
     rejects: int
     circuit_rejects: int
@@ -71,6 +74,7 @@ class Counts:
         "circuit_rejects",
         "failed",
         "finished_at_s",
+        "hedges",
         "http_429",
         "ok",
         "queue_rejects",
@@ -84,7 +88,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.requests = self.ok = self.failed = self.cancelled = 0
-        self.attempts = self.retries = self.waiting = self.retries_suppressed = 0
+        self.attempts = self.retries = self.hedges = self.waiting = self.retries_suppressed = 0
         self.circuit_rejects = self.queue_rejects = self.abandoned = 0
         self.rate_limit_waits = self.http_429 = 0
         self.rate_limit_wait_s = 0.0

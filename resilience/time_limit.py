@@ -37,7 +37,7 @@ class TimeLimit:
         self._task = task
         self._cancelling = task.cancelling()
         self.deadline_s = loop.time() + self._limit_s
-        self._handle = loop.call_at(self.deadline_s, self._expire)
+        self._start(loop)
         return self
 
     def __exit__(
@@ -46,13 +46,20 @@ class TimeLimit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._handle.cancel()
+        self._stop()
         if not self._expired:
             return
         cancelled_by_others = self._task.uncancel() > self._cancelling
         if isinstance(error, asyncio.CancelledError) and not cancelled_by_others:
             raise self._error(self._limit_s) from error
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
+        """Cancel the block now."""
         self._expired = True
         self._task.cancel()
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._handle = loop.call_at(self.deadline_s, self.expire)
+
+    def _stop(self) -> None:
+        self._handle.cancel()

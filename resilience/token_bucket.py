@@ -57,19 +57,15 @@ class TokenBucket:
         self.enter()
         return 0.0 if self.try_take() else await self.take()
 
-    def enter(self, time_left_s: float = math.inf) -> None:
+    def enter(self, deadline_s: float | None = None) -> None:
         """Take a place in the line; follow with `take` or `leave`.
 
         Raises:
             RateLimited: The line is full, or the wait would be longer than allowed, or it would
-                reach `time_left_s`, the caller's own limit.
+                reach `deadline_s`, the caller's own limit on the event loop's clock.
         """
         would_wait_s = self.would_wait_s()
-        if would_wait_s > 0 and (
-            self._entered >= self._limit.max_queue
-            or would_wait_s > self._limit.max_wait_s
-            or would_wait_s >= time_left_s
-        ):
+        if would_wait_s > 0 and self._is_too_much(would_wait_s, deadline_s):
             raise RateLimited(self.name, would_wait_s, self._entered)
         self._entered += 1
 
@@ -79,12 +75,14 @@ class TokenBucket:
 
     def would_wait_s(self) -> float:
         """Return how long the next caller would wait for its token, in seconds."""
-        wait_s = self._ready_in_s(self._now_s()) + self._entered * self._interval_s
+        wait_s = (
+            self._ready_in_s(asyncio.get_running_loop().time()) + self._entered * self._interval_s
+        )
         return wait_s if wait_s > _ROUNDING_S else 0.0
 
     def try_take(self) -> bool:
         """Swap a place for a token if there is one now and nobody is before."""
-        now_s = self._now_s()
+        now_s = asyncio.get_running_loop().time()
         if self._line or self._ready_in_s(now_s) > _ROUNDING_S:
             return False
         self._spend(now_s)
@@ -97,12 +95,12 @@ class TokenBucket:
         Raises:
             RateLimited: It waited for `max_wait_s` in vain, because a pause came between.
         """
-        began_s = self._now_s()
+        began_s = asyncio.get_running_loop().time()
         deadline_s = began_s + self._limit.max_wait_s
         if self._timer is None:
             self._arm(min(began_s + self._ready_in_s(began_s), deadline_s))
         await self._line.wait(self._on_cancelled, deadline_s)
-        return self._now_s() - began_s
+        return asyncio.get_running_loop().time() - began_s
 
     def give_back(self) -> None:
         """Return a token that was not spent; it serves whoever is next."""
@@ -117,18 +115,26 @@ class TokenBucket:
         the source is then called again at its rate and not in a burst.
         """
         bounded_s = min(max(pause_s, 0.0), self._limit.max_pause_s)
-        until_s = self._now_s() + bounded_s
+        until_s = asyncio.get_running_loop().time() + bounded_s
         if bounded_s and until_s > self._paused_until_s:
             self._paused_until_s = until_s
             self._full_at_s = max(self._full_at_s, until_s + self._depth_s)
         return bounded_s
+
+    def _is_too_much(self, would_wait_s: float, deadline_s: float | None) -> bool:
+        if self._entered >= self._limit.max_queue or would_wait_s > self._limit.max_wait_s:
+            return True
+        return (
+            deadline_s is not None
+            and asyncio.get_running_loop().time() + would_wait_s >= deadline_s
+        )
 
     def _serve(self) -> None:
         """Serve everybody whose token is there and refuse whoever has waited too long."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        now_s = self._now_s()
+        now_s = asyncio.get_running_loop().time()
         while self._line:
             if self._ready_in_s(now_s) <= _ROUNDING_S:
                 if self._line.serve():
@@ -154,13 +160,11 @@ class TokenBucket:
             self._entered -= 1
 
     def _spend(self, now_s: float) -> None:
-        self._full_at_s = max(self._full_at_s, now_s) + self._interval_s
+        full_at_s = max(now_s, self._full_at_s)
+        self._full_at_s = full_at_s + self._interval_s
 
     def _ready_in_s(self, now_s: float) -> float:
         """Return when the next token comes; the more are saved up, the further below 0."""
-        ready_at_s = max(self._full_at_s, now_s) - self._depth_s
-        return max(ready_at_s, self._paused_until_s) - now_s
-
-    @staticmethod
-    def _now_s() -> float:
-        return asyncio.get_running_loop().time()
+        full_at_s = max(now_s, self._full_at_s)
+        ready_at_s = full_at_s - self._depth_s
+        return (max(self._paused_until_s, ready_at_s)) - now_s

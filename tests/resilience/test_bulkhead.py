@@ -96,3 +96,25 @@ def test_no_more_run_than_allowed_and_every_slot_comes_back(
 
     with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
         runner.run(all_calls())
+
+
+async def test_a_bulkhead_that_grows_lets_the_next_ones_in_and_one_that_shrinks_stops_nobody() -> (
+    None
+):
+    bulkhead = Bulkhead(BulkheadSettings(max_concurrent=1), name="rates")
+    waiting = [asyncio.create_task(bulkhead.acquire()) for _ in range(5)]
+    await asyncio.sleep(0)
+    bulkhead.resize(3)
+    await asyncio.sleep(0)
+    assert ([task.done() for task in waiting], bulkhead.running) == ([True] * 3 + [False] * 2, 3)
+    bulkhead.resize(1)
+    bulkhead.release()
+    bulkhead.release()
+    assert (bulkhead.running, bulkhead.waiting) == (1, 2)
+    bulkhead.release()
+    await asyncio.sleep(0)
+    assert (bulkhead.running, bulkhead.waiting) == (1, 1)
+    bulkhead.release()
+    bulkhead.release()
+    await asyncio.gather(*waiting)
+    assert bulkhead.running == 0

@@ -401,3 +401,34 @@ def test_pybreaker_listeners_hear_of_changes_and_cannot_break_them() -> None:
     scenario.succeed()
     assert listener.heard == ["open", "half-open", "closed"]
     assert scenario.breaker.state == "closed"
+
+
+def test_a_circuit_tripped_from_elsewhere_opens_for_as_long_and_no_event_is_repeated() -> None:
+    scenario = Scenario()
+    scenario.breaker.trip(3.0, BOOM)
+    scenario.breaker.trip(2.0, BOOM)  # shorter: nothing new
+    assert (scenario.breaker.state, scenario.count(CircuitOpened)) == ("open", 1)
+    rejection = scenario.rejection()
+    assert (rejection.retry_after_s, rejection.cause) == (3.0, BOOM)
+    scenario.breaker.trip(4.0, BOOM)
+    assert scenario.rejection().retry_after_s == 4.0
+    assert (scenario.count(CircuitOpened), scenario.breaker.times_opened) == (1, 1)
+    scenario.clock.now_s += 4
+    scenario.breaker.admit().success()
+    assert scenario.breaker.state == "closed"
+
+
+def test_a_trial_under_way_is_overruled_by_a_trip_from_elsewhere() -> None:
+    scenario = Scenario()
+    scenario.half_open()
+    trial = scenario.breaker.admit()
+    scenario.breaker.trip(3.0, BOOM)
+    trial.success()
+    assert scenario.breaker.state == "open"
+
+
+def test_an_isolated_circuit_is_not_tripped() -> None:
+    scenario = Scenario()
+    scenario.breaker.isolate()
+    scenario.breaker.trip(3.0, BOOM)
+    assert scenario.rejection().retry_after_s is None

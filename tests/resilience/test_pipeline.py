@@ -10,7 +10,9 @@ from resilience import (
     AttemptSucceeded,
     AttemptTimeout,
     BreakerSettings,
+    CallEnded,
     CallRejected,
+    CallStarted,
     CircuitClosed,
     CircuitHalfOpened,
     CircuitOpen,
@@ -91,13 +93,15 @@ async def test_a_circuit_that_opens_between_attempts_ends_the_call() -> None:
     assert script.requests == 1
     assert (raised.value.retry_after_s, raised.value.cause) == (5.0, 500)
     assert [type(event) for event in told.events] == [
+        CallStarted,
         AttemptStarted,
         AttemptFailed,
         CircuitOpened,
         RetryScheduled,
         CallRejected,
+        CallEnded,
     ]
-    assert told.events[-1] == CallRejected(
+    assert told.events[-2] == CallRejected(
         source="rates", at_s=0, request_id=1, attempt=2, retry_after_s=5.0
     )
 
@@ -171,6 +175,7 @@ async def test_the_story_of_a_call_is_told_in_order() -> None:
     await told.run(Script(503, httpx.ConnectError("refused"), 200))
     kinds = [type(event) for event in told.events]
     assert kinds == [
+        CallStarted,
         AttemptStarted,
         AttemptFailed,
         RetryScheduled,
@@ -179,12 +184,28 @@ async def test_the_story_of_a_call_is_told_in_order() -> None:
         RetryScheduled,
         AttemptStarted,
         AttemptSucceeded,
+        CallEnded,
     ]
     assert told.heard(RetryScheduled)[0] == RetryScheduled(
         source="rates", at_s=0.0, request_id=1, attempt=1, cause=503, delay_s=0.05
     )
     assert [event.attempt for event in told.heard(AttemptStarted)] == [1, 2, 3]
     assert [event.at_s for event in told.heard(AttemptStarted)] == pytest.approx([0, 0.05, 0.15])
+
+
+async def test_every_call_is_told_from_its_beginning_to_what_it_ended_in() -> None:
+    told = Told(Policies(attempt_timeout_s=0.3))
+    await told.run(Script(404), "PUT")
+    await asyncio.gather(told.run(Script(1.0)), return_exceptions=True)
+    cut = asyncio.create_task(told.run(Script(0.2)))
+    await asyncio.sleep(0.1)
+    cut.cancel()
+    await asyncio.gather(cut, return_exceptions=True)
+    assert [event.method for event in told.heard(CallStarted)] == ["PUT", "GET", "GET"]
+    answered, failed, cancelled = [event.outcome for event in told.heard(CallEnded)]
+    assert answered == 404
+    assert isinstance(failed, AttemptTimeout)
+    assert isinstance(cancelled, asyncio.CancelledError)
 
 
 async def test_the_first_attempt_that_does_well_is_reported_with_its_duration_pt_082() -> None:
@@ -201,7 +222,7 @@ async def test_every_failed_attempt_is_reported_and_the_last_gives_up_pt_083() -
     assert [event.cause for event in told.heard(AttemptFailed)] == [500, 502, 503]
     (end,) = told.heard(GaveUp)
     assert (end.attempt, end.cause, end.reason) == (3, 503, GaveUpReason.RETRIES_EXHAUSTED)
-    assert told.events[-1] is end
+    assert told.events[-2] is end
 
 
 async def test_attempts_started_are_those_succeeded_failed_and_cancelled() -> None:

@@ -46,6 +46,7 @@ async def test_a_story_is_counted_column_by_column() -> None:
         in_flight=0,
         attempts=5,
         retries=2,
+        hedges=0,
         waiting=0,
         rejects=4,
         circuit_rejects=1,

@@ -86,8 +86,8 @@ async def test_a_wait_that_would_reach_the_callers_own_limit_is_refused() -> Non
     tokens = bucket(5, burst=1)
     await tokens.acquire()
     with pytest.raises(RateLimited):
-        tokens.enter(time_left_s=0.2)
-    tokens.enter(time_left_s=0.21)
+        tokens.enter(deadline_s=0.2)
+    tokens.enter(deadline_s=0.21)
 
 
 async def test_a_cancelled_waiter_leaves_no_hole_and_takes_no_token() -> None:

@@ -161,6 +161,7 @@ COUNTED = SourceStatistics(
     in_flight=0,
     attempts=69,
     retries=19,
+    hedges=0,
     waiting=0,
     rejects=0,
     circuit_rejects=0,

@@ -1,0 +1,130 @@
+"""Concurrency that adapts itself: a bulkhead whose size follows how the source does."""
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+
+import httpx
+
+from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
+from resilience.bulkhead import Bulkhead, BulkheadSettings
+from resilience.call import Call, Layer
+from resilience.errors import AttemptTimeout
+from resilience.events import LimitChanged
+from resilience.outcome import is_transient_status
+from resilience.subscribers import Subscribers
+
+_OVERLOADED_ERRORS = (AttemptTimeout, httpx.TimeoutException)
+_OVERLOADED_STATUSES = frozenset(
+    {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+
+
+def _loop_time_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class AdaptiveConcurrency:
+    """Slots as of a bulkhead, as many as the results of the calls suggest; see `AimdLimit`.
+
+    Take a slot from `slots`, `begin` when the request is sent, tell the outcome, give the slot
+    back. Not thread-safe: use it from one event loop.
+
+    Attributes:
+        slots: The bulkhead.
+
+    Args:
+        settings: The rules.
+        name: Of the source, for errors and events.
+        clock: Returns monotonic seconds; the running event loop's `time` by default.
+        subscribers: Who hears when the limit changes.
+    """
+
+    def __init__(
+        self,
+        settings: AdaptiveSettings,
+        *,
+        name: str,
+        clock: Callable[[], float] = _loop_time_s,
+        subscribers: Subscribers | None = None,
+    ) -> None:
+        self._name = name
+        self._clock = clock
+        self._subscribers = subscribers if subscribers is not None else Subscribers()
+        self._aimd = AimdLimit(settings)
+        self.slots = Bulkhead(
+            BulkheadSettings(
+                max_concurrent=self._aimd.slots,
+                max_queue=settings.max_queue,
+                max_wait_s=settings.max_wait_s,
+            ),
+            name=name,
+        )
+
+    @property
+    def limit(self) -> int:
+        """Return the limit found so far; during a probe there are fewer slots."""
+        return self._aimd.limit
+
+    def begin(self) -> "Measurement":
+        """Return a measurement of a call that is sent now."""
+        return Measurement(self, self._aimd.round, self._clock())
+
+    def _record(self, round_: int, *, latency_s: float | None, now_s: float) -> None:
+        reason = self._aimd.record(
+            round_, latency_s=latency_s, running=self.slots.running, now_s=now_s
+        )
+        self.slots.resize(self._aimd.slots)
+        if reason is not None and self._subscribers:
+            self._subscribers.publish(
+                LimitChanged(source=self._name, at_s=now_s, limit=self.limit, reason=reason)
+            )
+
+
+class Measurement:
+    """One call under way; tell how it ended, or nothing if that says nothing about the load."""
+
+    __slots__ = ("_limiter", "_round", "_started_s")
+
+    def __init__(self, limiter: AdaptiveConcurrency, round_: int, started_s: float) -> None:
+        self._limiter = limiter
+        self._round = round_
+        self._started_s = started_s
+
+    def good(self) -> None:
+        """Report an answer; the time since the beginning counts as its latency."""
+        now_s = self._limiter._clock()  # noqa: SLF001 - a measurement is the limiter's other half
+        latency_s = now_s - self._started_s
+        self._limiter._record(self._round, latency_s=latency_s, now_s=now_s)  # noqa: SLF001
+
+    def overloaded(self) -> None:
+        """Report that the source had too much to do: a time-out, or a refusal for load."""
+        now_s = self._limiter._clock()  # noqa: SLF001
+        self._limiter._record(self._round, latency_s=None, now_s=now_s)  # noqa: SLF001
+
+
+class AdaptiveLayer:
+    """Measures each attempt; the slot was taken further out.
+
+    Time-outs, 429, 503 and 504 mean overload. Other transient failures say nothing: they come as
+    fast with few calls as with many. An attempt that the total time-out or the caller cut short
+    says nothing either, so give slow sources an attempt time-out.
+    """
+
+    def __init__(self, limiter: AdaptiveConcurrency, inner: Layer) -> None:
+        self._limiter = limiter
+        self._inner = inner
+
+    async def __call__(self, call: Call) -> httpx.Response:
+        """Run the inner layer."""
+        measurement = self._limiter.begin()
+        try:
+            response = await self._inner(call)
+        except _OVERLOADED_ERRORS:
+            measurement.overloaded()
+            raise
+        if response.status_code in _OVERLOADED_STATUSES:
+            measurement.overloaded()
+        elif not is_transient_status(response.status_code):
+            measurement.good()
+        return response

@@ -1,0 +1,131 @@
+"""The layer that does not wait for a slow attempt alone.
+
+When an attempt has not been answered after a delay, a second one, the hedge, is sent beside it;
+the first good answer wins. That buys a shorter tail for a few more requests, where slowness is an
+attempt's bad luck (a slow replica, a lost packet) and not the state of the whole source.
+
+Source: J. Dean, L. A. Barroso, "The Tail at Scale", CACM 56(2), 2013.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+import httpx
+
+from resilience.call import Call, Layer
+from resilience.events import HedgeEnded, HedgeStarted
+from resilience.hedge_race import Race
+from resilience.outcome import is_transient_status
+from resilience.ranges import DAY_S, outside, refuse
+from resilience.recent_latencies import RecentLatencies
+from resilience.statistics import Counts
+from resilience.subscribers import Subscribers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HedgeSettings:
+    """When an attempt gets company; the ranges include their ends.
+
+    Attributes:
+        delay_s: How long an attempt is waited for before a hedge, in seconds, 0..24 h; None
+            learns it from `percentile`, which follows a source that becomes slower as a whole
+            instead of doubling its load.
+        percentile: Of the latest latencies, in percent, 50..99. At 95 a healthy source gets about
+            one request in twenty twice. Until enough latencies are known nothing is hedged.
+        min_delay_s: Shortest learnt delay in seconds, 0..24 h; 10 ms, because against a source
+            that answers faster a hedge costs more than it saves.
+        max_hedges: Hedges an attempt, 1..10, one `delay_s` after the other.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+
+    delay_s: float | None = None
+    percentile: float = 95.0
+    min_delay_s: float = 0.01
+    max_hedges: int = 1
+
+    def __post_init__(self) -> None:
+        refuse(
+            outside("delay_s", self.delay_s, 0, DAY_S, "it is in seconds"),
+            outside("percentile", self.percentile, 50, 99, "95 is usual"),
+            outside("min_delay_s", self.min_delay_s, 0, DAY_S, "it is in seconds"),
+            outside("max_hedges", self.max_hedges, 1, 10, "use hedge=None for none"),
+        )
+
+
+class HedgeLayer:
+    """Sends hedges against slow attempts of idempotent calls (see `Call.idempotent`).
+
+    The first attempt runs in the caller's task, each hedge in one of its own, through every layer
+    further in. Whoever gives a good answer first (one that is no transient failure) wins; the
+    others are cancelled and waited for before it is returned, also when the caller cancels.
+
+    Hedges are for slowness, retries for failure: a first attempt that fails before its hedge is
+    due ends the matter, and no hedge is sent. One that fails transiently while hedges are under
+    way waits for them; if none does well, its own failure is returned or raised. A hedge that
+    fails, or is refused further in, leaves the others alone.
+
+    Latencies include what an attempt waits for further in. A cancelled attempt counts with the
+    time that it had run if that is beyond the delay in force, lest hedging make the source look
+    fast.
+    """
+
+    def __init__(
+        self, settings: HedgeSettings, inner: Layer, *, subscribers: Subscribers, counts: Counts
+    ) -> None:
+        self._settings = settings
+        self._inner = inner
+        self._subscribers = subscribers
+        self._counts = counts
+        self._latencies = RecentLatencies(settings.percentile)
+        self._attempt = self._inner if settings.delay_s is not None else self._timed
+
+    @property
+    def delay_s(self) -> float | None:
+        """Return the delay before a hedge in seconds; None while it is not known yet."""
+        if self._settings.delay_s is not None:
+            return self._settings.delay_s
+        learnt_s = self._latencies.percentile_s()
+        return None if learnt_s is None else max(learnt_s, self._settings.min_delay_s)
+
+    async def __call__(self, call: Call) -> httpx.Response:
+        """Return the first good answer, or what the first attempt ended in."""
+        if not call.idempotent:
+            return await self._inner(call)
+        delay_s = self.delay_s
+        if delay_s is None:
+            return await self._attempt(call)
+        race = Race(
+            self._attempt,
+            call,
+            delay_s=delay_s,
+            max_hedges=self._settings.max_hedges,
+            on_start=self._hedge_started,
+        )
+        try:
+            return await race.run()
+        finally:
+            self._tell_ends(call, race)
+
+    async def _timed(self, call: Call) -> httpx.Response:
+        loop = asyncio.get_running_loop()
+        started_s = loop.time()
+        try:
+            response = await self._inner(call)
+        except asyncio.CancelledError:
+            ran_s, delay_s = loop.time() - started_s, self.delay_s
+            if delay_s is not None and ran_s >= delay_s:
+                self._latencies.add(ran_s)
+            raise
+        if not is_transient_status(response.status_code):
+            self._latencies.add(loop.time() - started_s)
+        return response
+
+    def _hedge_started(self, call: Call, hedge: int) -> None:
+        self._counts.hedges += 1
+        self._subscribers.tell_of(call, HedgeStarted, hedge=hedge)
+
+    def _tell_ends(self, call: Call, race: Race) -> None:
+        for hedge, result in enumerate(race.results(), start=1):
+            self._subscribers.tell_of(call, HedgeEnded, hedge=hedge, result=result)
