@@ -11,6 +11,7 @@ from lab.experiment import ChaosFault, Experiment
 from lab.faults import StillOn, applied, is_off
 from lab.load_worker import LoadWorker
 from lab.loads import load_for, steady_state_load
+from lab.manifest import plain
 from lab.plan import Cell
 from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
@@ -63,10 +64,10 @@ class Runner:
         async with AsyncExitStack() as faults:
             still_on = []
             for fault in cell.condition.faults:
-                self._note("fault.applied", cell, fault=str(fault))
                 still_on.append(
                     await faults.enter_async_context(applied(fault, self._system, chance))
                 )
+                self._note("fault.applied", cell, fault=plain(fault))
             self._attempts_before_fault = await self._attempts()
             for number in range(1, cell.warmup + 1):
                 self._progress.step(f"warm-up {number}/{cell.warmup}", load.requests)

@@ -31,7 +31,6 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabProcess, str
     return lab, done.stderr, folder / "out" / "small" / "latest"
 
 
-@pytest.mark.xdist_group("whole run")
 def test_a_run_leaves_every_run_and_request_on_disk_and_no_process(
     whole_run: tuple[LabProcess, str, Path],
 ) -> None:
@@ -54,7 +53,6 @@ def test_a_run_leaves_every_run_and_request_on_disk_and_no_process(
     assert 0 < manifest["loads_s"] < manifest["total_s"]
 
 
-@pytest.mark.xdist_group("whole run")
 def test_each_fault_is_what_the_load_meets(whole_run: tuple[LabProcess, str, Path]) -> None:
     latest = whole_run[2]
     by_fault = {run["fault"]: run for run in rows(latest / "runs.csv")}
@@ -77,7 +75,6 @@ def test_each_fault_is_what_the_load_meets(whole_run: tuple[LabProcess, str, Pat
     }
 
 
-@pytest.mark.xdist_group("whole run")
 def test_piped_progress_is_plain_lines(whole_run: tuple[LabProcess, str, Path]) -> None:
     said = whole_run[1]
 
