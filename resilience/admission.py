@@ -86,8 +86,16 @@ class AdmissionLayer:
         self._counts.waiting += 1
         try:
             self._enter(call)
-            await self._take_slot()
-            return await self._take_token(call)
+            if self._bulkhead is not None and not self._bulkhead.try_acquire():
+                await self._wait_for_slot(self._bulkhead)
+            try:
+                if self._bucket is not None and not self._bucket.try_take():
+                    await self._wait_for_token(call, self._bucket)
+                return self._permit()
+            except BaseException:
+                if self._bulkhead is not None:
+                    self._bulkhead.release()
+                raise
         except BaseException as error:
             self._refused(call, error)
             raise
@@ -100,24 +108,12 @@ class AdmissionLayer:
         if self._bucket is not None:
             self._bucket.enter(call.deadline_s)
 
-    async def _take_slot(self) -> None:
-        if self._bulkhead is None or self._bulkhead.try_acquire():
-            return
+    async def _wait_for_slot(self, bulkhead: Bulkhead) -> None:
         try:
-            await self._bulkhead.acquire()
+            await bulkhead.acquire()
         except BaseException:
             if self._bucket is not None:
                 self._bucket.leave()
-            raise
-
-    async def _take_token(self, call: Call) -> Permit | None:
-        try:
-            if self._bucket is not None and not self._bucket.try_take():
-                await self._wait_for_token(call, self._bucket)
-            return self._permit()
-        except BaseException:
-            if self._bulkhead is not None:
-                self._bulkhead.release()
             raise
 
     async def _wait_for_token(self, call: Call, bucket: TokenBucket) -> None:

@@ -33,8 +33,13 @@ class AttemptLayer:
     async def __call__(self, call: Call) -> httpx.Response:
         """Return the response, whatever its status, or raise what went wrong."""
         self._counts.attempts += 1
-        send = self._send_and_tell if self._subscribers else self._send
-        response = await send(call)
+        if self._subscribers:
+            response = await self._send_and_tell(call)
+        elif self._limits is None:
+            response = await call.send()
+        else:
+            with self._limits.begin():
+                response = await call.send()
         if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
             self._counts.http_429 += 1
         return response

@@ -82,10 +82,15 @@ class RetryLayer:
         """Run the inner layers until they do well or it is time to give up."""
         if self._ledger is not None:
             self._ledger.on_request()
+        first: Exception
         try:
-            return await self._attempt(call)
-        except _TRANSIENT as error:
+            response = await self._inner(call)
+        except TRANSIENT_ERRORS as error:
             first = error
+        else:
+            if not is_transient_status(response.status_code):
+                return response
+            first = _TransientResponse(response)
         try:
             return await self._retry(call, first)
         except _TransientResponse as left:
