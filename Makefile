@@ -34,7 +34,10 @@ lint: $(VENV)/.dev ## style, format and types
 	$(BIN)/mypy .
 
 bench: $(VENV)/.dev ## speed against peers, side by side
-	$(BIN)/python benchmarks/run_all.py
+	$(BIN)/python -m benchmarks.front_overhead
+	$(BIN)/python -m benchmarks.pipeline_overhead
+	$(BIN)/python -m benchmarks.waiting_calls
+	$(BIN)/python -m benchmarks.million_calls
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -85,30 +85,44 @@ class AdmissionLayer:
     async def _admit(self, call: Call) -> Permit | None:
         self._counts.waiting += 1
         try:
-            self._enter(call)
-            if self._bulkhead is not None and not self._bulkhead.try_acquire():
-                await self._wait_for_slot(self._bulkhead)
-            try:
-                if self._bucket is not None and not self._bucket.try_take():
-                    await self._wait_for_token(call, self._bucket)
-                return self._permit()
-            except BaseException:
-                if self._bulkhead is not None:
-                    self._bulkhead.release()
-                raise
+            if self._breaker is not None:
+                self._breaker.check()
+            if not self._take_at_once():
+                await self._take_in_turn(call)
+            return self._permit()
         except BaseException as error:
             self._refused(call, error)
             raise
         finally:
             self._counts.waiting -= 1
 
-    def _enter(self, call: Call) -> None:
-        if self._breaker is not None:
-            self._breaker.check()
+    def _take_at_once(self) -> bool:
+        """Take a slot and a token if both are there and nobody is before; else take neither."""
+        if self._bulkhead is not None and not self._bulkhead.try_acquire():
+            return False
+        if self._bucket is None or self._bucket.try_take_at_once():
+            return True
+        if self._bulkhead is not None:
+            self._bulkhead.release()
+        return False
+
+    async def _take_in_turn(self, call: Call) -> None:
+        """Enter the line for a token, take a slot, then the token; or leave with nothing."""
         if self._bucket is not None:
             self._bucket.enter(call.deadline_s)
+        if self._bulkhead is not None:
+            await self._take_slot(self._bulkhead)
+        if self._bucket is None:
+            return
+        try:
+            if not self._bucket.try_take():
+                await self._wait_for_token(call, self._bucket)
+        except BaseException:
+            if self._bulkhead is not None:
+                self._bulkhead.release()
+            raise
 
-    async def _wait_for_slot(self, bulkhead: Bulkhead) -> None:
+    async def _take_slot(self, bulkhead: Bulkhead) -> None:
         try:
             await bulkhead.acquire()
         except BaseException:
@@ -130,6 +144,8 @@ class AdmissionLayer:
         except CircuitOpen:
             if self._bucket is not None:
                 self._bucket.give_back()
+            if self._bulkhead is not None:
+                self._bulkhead.release()
             raise
 
     def _refused(self, call: Call, error: BaseException) -> None:

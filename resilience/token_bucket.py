@@ -16,6 +16,7 @@ class TokenBucket:
     It starts full. `acquire` is all that a caller needs. A pipeline takes the same steps one by
     one, because a call waits for a slot between its place in the line and its token:
 
+        try_take_at_once()  take a token that is there, if nobody is before
         enter()             take a place in the line, or be refused
         try_take(), take()  swap the place for a token, at once or in turn; leave() gives it up
         give_back()         return a token that was not spent
@@ -87,6 +88,16 @@ class TokenBucket:
             return False
         self._spend(now_s)
         self._entered -= 1
+        return True
+
+    def try_take_at_once(self) -> bool:
+        """Take a token without a place in the line, if there is one now and nobody is before."""
+        if self._entered:
+            return False
+        now_s = asyncio.get_running_loop().time()
+        if self._ready_in_s(now_s) > _ROUNDING_S:
+            return False
+        self._spend(now_s)
         return True
 
     async def take(self) -> float:
