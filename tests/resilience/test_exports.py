@@ -1,6 +1,20 @@
+import subprocess
+import sys
+
 import resilience
 
 
 def test_all_is_sorted_and_true() -> None:
     exported = {name for name in vars(resilience) if name[0].isupper()}
     assert resilience.__all__ == sorted(exported)
+
+
+def test_it_imports_nothing_that_only_services_and_reports_need() -> None:
+    program = "import sys, resilience; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+    )
+    imported = set(done.stdout.split())
+
+    assert "resilience.client" in imported
+    assert imported & {"fastapi", "starlette", "pandas", "numpy", "locust", "pydantic"} == set()
