@@ -9,7 +9,7 @@ a callable around the layer inside it, with settings of its own. Outermost first
                                       backoff
     hedge           HedgeLayer        hedge_race, recent_latencies
     admission       AdmissionLayer    circuit, queue, slot, token, circuit
-        breaker                       breaker_settings, circuit_breaker, window
+        breaker                       breaker_settings, circuit_breaker, permit, window
         bulkhead                      bulkhead, waiting_line
         rate limit                    rate_limit, token_bucket, waiting_line
     measurement     AdaptiveLayer     adaptive, adaptive_limit: sets the bulkhead's size
@@ -33,7 +33,7 @@ from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.bulkhead import Bulkhead, BulkheadSettings
 from resilience.call import Call
-from resilience.circuit_breaker import CircuitBreaker, Permit
+from resilience.circuit_breaker import CircuitBreaker
 from resilience.client import ResilientClient
 from resilience.errors import (
     AttemptTimeout,
@@ -78,6 +78,7 @@ from resilience.events import (
 )
 from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
+from resilience.permit import Permit
 from resilience.pipeline import Pipeline
 from resilience.rate_limit import RateLimit
 from resilience.request import RequestOptions

@@ -9,10 +9,11 @@ import httpx
 
 from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Layer
-from resilience.circuit_breaker import CircuitBreaker, Permit
+from resilience.circuit_breaker import CircuitBreaker
 from resilience.errors import BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
 from resilience.outcome import Verdict, verdict_on, verdict_on_status
+from resilience.permit import Permit
 from resilience.retry_after import retry_after_s
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
