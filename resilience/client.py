@@ -27,6 +27,7 @@ from resilience.transport import (
     DEFAULT_MAX_RESPONSE_BYTES,
     AttemptTransport,
 )
+from resilience.whole_body import read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class _Guarded:
     base_url: str
     headers: httpx.Headers
     pipeline: Pipeline
+    transport: httpx.AsyncBaseTransport
 
 
 class ResilientClient(JsonCalls):
@@ -46,8 +48,8 @@ class ResilientClient(JsonCalls):
     Args:
         sources: Names must differ.
         random: Source of jitter; pass a seeded one to repeat a run.
-        max_connections: Open connections, all sources together, 1..65535; waiting for one counts
-            against the time-outs.
+        max_connections: Open connections to each source, 1..65535; waiting for one counts against
+            the time-outs.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
         keepalive_s: How long an idle connection is kept, in seconds; less than the servers do.
         max_connection_age_s: How long a connection is used, in seconds, so that a host which has
@@ -89,13 +91,15 @@ class ResilientClient(JsonCalls):
                     wall_clock=wall_clock,
                     request_ids=request_ids,
                 ),
+                # Connections of its own: a source that hangs must not use up another's.
+                transport
+                or AttemptTransport(
+                    max_connections=max_connections,
+                    max_response_bytes=max_response_bytes,
+                    keepalive_s=keepalive_s,
+                    max_connection_age_s=max_connection_age_s,
+                ),
             )
-        self._transport = transport or AttemptTransport(
-            max_connections=max_connections,
-            max_response_bytes=max_response_bytes,
-            keepalive_s=keepalive_s,
-            max_connection_age_s=max_connection_age_s,
-        )
 
     def subscribe(self, handler: Handler) -> None:
         """Call `handler` with each event, in the calling task; its exceptions are logged."""
@@ -149,7 +153,7 @@ class ResilientClient(JsonCalls):
         guarded = self._guarded(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
         run = _runner(guarded.pipeline, request, overrides_of(options))
-        return await run(partial(self._read, request))
+        return await run(partial(_read, guarded.transport, request))
 
     @asynccontextmanager
     async def stream(
@@ -177,13 +181,16 @@ class ResilientClient(JsonCalls):
         guarded = self._guarded(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
         run = _runner(guarded.pipeline, request, overrides_of(options))
-        opening = streamed(run, partial(self._open, request), idle_timeout_s=idle_timeout_s)
+        opening = streamed(
+            run, partial(_open, guarded.transport, request), idle_timeout_s=idle_timeout_s
+        )
         async with opening as response:
             yield response
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._transport.aclose()
+        for guarded in self._sources.values():
+            await guarded.transport.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -209,19 +216,15 @@ class ResilientClient(JsonCalls):
             known = ", ".join(map(repr, self._sources)) or "none"
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
 
-    async def _open(self, request: httpx.Request) -> httpx.Response:
-        response = await self._transport.handle_async_request(request)
-        response.request = request
-        return response
 
-    async def _read(self, request: httpx.Request) -> httpx.Response:
-        response = await self._open(request)
-        try:
-            await response.aread()
-        except BaseException:
-            await response.aclose()
-            raise
-        return response
+async def _open(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
+    response = await transport.handle_async_request(request)
+    response.request = request
+    return response
+
+
+async def _read(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
+    return await read_whole(await _open(transport, request))
 
 
 def _runner(pipeline: Pipeline, request: httpx.Request, overrides: Overrides) -> Run:

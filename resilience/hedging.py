@@ -72,13 +72,19 @@ class HedgeLayer:
     """
 
     def __init__(
-        self, settings: HedgeSettings, inner: Layer, *, subscribers: Subscribers, counts: Counts
+        self,
+        settings: HedgeSettings,
+        inner: Layer,
+        *,
+        subscribers: Subscribers,
+        counts: Counts,
+        latencies: RecentLatencies | None = None,
     ) -> None:
         self._settings = settings
         self._inner = inner
         self._subscribers = subscribers
         self._counts = counts
-        self._latencies = RecentLatencies(settings.percentile)
+        self._latencies = latencies or RecentLatencies(settings.percentile)
         self._attempt = self._inner if settings.delay_s is not None else self._timed
 
     @property

@@ -18,9 +18,10 @@ from resilience.events import CallEnded, CallStarted
 from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
 from resilience.outcome import is_transient_status
+from resilience.recent_latencies import RecentLatencies
 from resilience.retry import RetryLayer
 from resilience.retry_after import utc_now
-from resilience.retry_budget import RetryLedger
+from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
@@ -73,9 +74,10 @@ class Pipeline:
         self.bucket: TokenBucket | None = None
         if policies.rate_limit is not None:
             self.bucket = TokenBucket(policies.rate_limit, name=source)
-        self._ledger: RetryLedger | None = None
-        if policies.retry is not None and policies.retry.budget is not None:
-            self._ledger = RetryLedger(policies.retry.budget)
+        self._ledgers: dict[RetryBudget, RetryLedger] = {}
+        self._latencies: RecentLatencies | None = None
+        if policies.hedge is not None:
+            self._latencies = RecentLatencies(policies.hedge.percentile)
         layers = list(self._layers(policies))
         self._outermost = layers[-1]
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
@@ -173,12 +175,20 @@ class Pipeline:
         if self.breaker or self.bulkhead or self.bucket:
             yield (layer := self._admission(layer))
         if policies.hedge is not None:
-            yield (layer := HedgeLayer(policies.hedge, layer, subscribers=told, counts=counts))
+            yield (
+                layer := HedgeLayer(
+                    policies.hedge,
+                    layer,
+                    subscribers=told,
+                    counts=counts,
+                    latencies=self._latencies,
+                )
+            )
         if policies.retry is not None:
             layer = RetryLayer(
                 policies.retry,
                 layer,
-                ledger=self._ledger,
+                ledger=self._ledger(policies),
                 subscribers=told,
                 counts=counts,
                 random=self._random,
@@ -190,6 +200,16 @@ class Pipeline:
             yield layer
         if policies.fallback is not None:
             yield FallbackLayer(policies.fallback, layer, subscribers=told)
+
+    def _ledger(self, policies: Policies) -> RetryLedger | None:
+        """Return the ledger of the source's budget, or else of that of a call's own retry.
+
+        Calls share it whatever else they override.
+        """
+        for retry in (self._policies.retry, policies.retry):
+            if retry is not None and retry.budget is not None:
+                return self._ledgers.setdefault(retry.budget, RetryLedger(retry.budget))
+        return None
 
     def _admission(self, inner: Layer) -> AdmissionLayer:
         rules = self._policies.breaker

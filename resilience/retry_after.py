@@ -21,12 +21,14 @@ def retry_after_s(response: httpx.Response, wall_clock: Callable[[], datetime]) 
     """Return how long the server of a 429 or 503 asks to wait, in seconds, >= 0.
 
     None for any other status, a missing header, or one that does not read as RFC 9110 10.2.3
-    has it. `wall_clock` returns the aware time now; it is asked only if the header is a date.
+    has it; the longest, if there are several. `wall_clock` returns the aware time now; it is
+    asked only if the header is a date.
     """
     if response.status_code not in _HONOURED:
         return None
-    value = response.headers.get("retry-after")
-    return None if value is None else parse_retry_after(value, wall_clock)
+    values = response.headers.get_list("retry-after")
+    asked_s = [parse_retry_after(value, wall_clock) for value in values]
+    return max((each for each in asked_s if each is not None), default=None)
 
 
 def parse_retry_after(value: str, wall_clock: Callable[[], datetime]) -> float | None:

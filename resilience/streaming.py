@@ -10,6 +10,7 @@ from resilience.call import Keep, Send
 from resilience.errors import StreamIdle
 from resilience.outcome import is_transient_status
 from resilience.time_limit import TimeLimit
+from resilience.whole_body import read_whole
 
 DEFAULT_IDLE_TIMEOUT_S = 30.0
 
@@ -42,7 +43,7 @@ async def streamed(
         response = await open_response()
         opened.append(response)
         if is_transient_status(response.status_code):
-            await response.aread()
+            return await read_whole(response)
         return response
 
     with ExitStack() as held:

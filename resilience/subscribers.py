@@ -51,5 +51,5 @@ class Subscribers:
         for handler in self._handlers:
             try:
                 handler(event)
-            except Exception:  # noqa: BLE001 - anybody's code
+            except (Exception, asyncio.CancelledError):  # noqa: BLE001 - anybody's code
                 _log.exception("the event handler %r failed on %r", handler, event)

@@ -161,6 +161,9 @@ class _BoundedResponse(httpx.Response):
         return await super().aread()
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        if "," in self.headers.get("content-encoding", ""):
+            # Two decoders in a row make a gigabyte of a thousand bytes before anybody can count.
+            raise httpx.DecodingError("encoded more than once", request=self.request)
         received = 0
         async for chunk in super().aiter_bytes(chunk_size):
             received += len(chunk)

@@ -98,8 +98,8 @@ def test_a_seed_repeats_the_dice_of_a_fault(tmp_path: Path) -> None:
 
 def test_a_second_run_stands_beside_the_first_and_latest_points_to_it(tmp_path: Path) -> None:
     file = write_experiment(tmp_path, ONE_CELL)
-    run_lab("run", file, "--out", tmp_path / "out")
-    run_lab("run", file, "--out", tmp_path / "out")
+    run_lab("run", file, "--out", tmp_path / "out", "--repeats", "1")
+    run_lab("run", file, "--out", tmp_path / "out", "--repeats", "1")
     folders = sorted(
         path.name for path in (tmp_path / "out" / "small").iterdir() if not path.is_symlink()
     )

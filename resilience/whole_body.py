@@ -1,0 +1,39 @@
+"""Reads a response's body, and knows when the status alone is enough."""
+
+import httpx
+
+from resilience.errors import ResponseTooLarge
+from resilience.outcome import is_transient_status
+
+
+async def read_whole(response: httpx.Response) -> httpx.Response:
+    """Return the response with its body read.
+
+    A transient status (5xx, 408, 429) speaks for itself: where its body is too large or cannot be
+    decoded, the response is returned with an empty one, so that it is retried and judged as what
+    it is.
+
+    Raises:
+        ResponseTooLarge, httpx.DecodingError: The body of any other response.
+        httpx.TransportError: The network failed.
+    """
+    try:
+        await response.aread()
+    except (ResponseTooLarge, httpx.DecodingError):
+        await response.aclose()
+        if not is_transient_status(response.status_code):
+            raise
+        return _without_body(response)
+    except BaseException:
+        await response.aclose()
+        raise
+    return response
+
+
+def _without_body(response: httpx.Response) -> httpx.Response:
+    kept = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if name not in {"content-encoding", "content-length", "transfer-encoding"}
+    ]
+    return httpx.Response(response.status_code, headers=kept, request=response.request)
