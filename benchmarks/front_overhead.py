@@ -1,8 +1,8 @@
 """What the resilient path costs the healthy front: requests/s of both clients, and of rates alone.
 
 Runs the rates system as the lab does. The two clients take turns, five loads of 2,000 requests
-each from 4 tasks; `wrk -t1 -c4`, where it is installed, then says what this machine gives the
-bare rates service. Prints medians and the two ratios.
+each from 4 tasks, and with them, where it is installed, `wrk -t1 -c4`, which says what this machine
+gives the bare rates service. Prints medians, and the two ratios pair by pair.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import re
 import shutil
 import statistics
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from lab.files import read_system
@@ -19,7 +18,8 @@ from lab.running import bring_up
 from loadgen import Load, OutcomeRule, summarise
 
 REQUESTS, TASKS, ROUNDS = 2_000, 4, 5
-WRK_S = 3
+WRK_S = 2
+BARE = "rates"  # by wrk
 RULE = OutcomeRule(json_field="source", classes=("fresh", "stale"))
 
 
@@ -31,20 +31,23 @@ async def main() -> None:
             bring_up(read_system(system_file), Path(logs)) as system,
         ):
             convert = system.url("front") + "/convert?from=USD&amount=100"
-            rates = await take_turns(worker, {"resilient": convert, "raw": convert + "&raw=true"})
-            alone = [await wrk(system.url("rates") + "/rates/USD") for _ in range(ROUNDS)]
-    report(rates, alone)
+            urls = {"resilient": convert, "raw": convert + "&raw=true"}
+            report(await take_turns(worker, urls, system.url("rates") + "/rates/USD"))
 
 
-async def take_turns(worker: LoadWorker, urls: dict[str, str]) -> dict[str, list[float]]:
-    rates: dict[str, list[float]] = {name: [] for name in urls}
+async def take_turns(
+    worker: LoadWorker, urls: dict[str, str], bare: str
+) -> dict[str, list[float | None]]:
+    rates: dict[str, list[float | None]] = {name: [] for name in (*urls, BARE)}
     for round_ in range(ROUNDS + 1):
         for name, url in urls.items():
             load = Load(url=url, requests=REQUESTS, tasks=TASKS, outcome=RULE)
             samples = await worker.send(load, on_finished=lambda _: None)
             assert samples.outcome == ["fresh"] * REQUESTS, "the system is not well"
-            if round_:  # the first is warm-up
-                rates[name].append(summarise(samples, RULE.classes).requests_per_s)
+            rates[name].append(summarise(samples, RULE.classes).requests_per_s)
+        rates[BARE].append(await wrk(bare))
+        if not round_:  # the first is warm-up
+            rates = {name: [] for name in rates}
     return rates
 
 
@@ -59,19 +62,21 @@ async def wrk(url: str) -> float | None:
     return float(found[1]) if found else None
 
 
-def report(rates: dict[str, list[float]], alone: Sequence[float | None]) -> None:
-    medians = {name: statistics.median(values) for name, values in rates.items()}
+def report(rates: dict[str, list[float | None]]) -> None:
     for name, values in rates.items():
-        print(f"{name:9} {medians[name]:7.0f} requests/s  ({min(values):.0f} to {max(values):.0f})")
-    pairs = [a / b for a, b in zip(rates["resilient"], rates["raw"], strict=True)]
-    print(f"resilient / raw, median of {len(pairs)} pairs: {statistics.median(pairs):.2f}")
-    known = [value for value in alone if value is not None]
-    if not known:
-        print("raw / wrk on rates: n/a, wrk is not installed")
-        return
-    peer = statistics.median(known)
-    print(f"rates     {peer:7.0f} requests/s by wrk -t1 -c4")
-    print(f"raw / wrk on rates: {medians['raw'] / peer:.2f}")
+        known = [value for value in values if value is not None]
+        if known:
+            spread = f"{min(known):.0f} to {max(known):.0f}"
+            print(f"{name:9} {statistics.median(known):7.0f} requests/s  ({spread})")
+    print_ratio(rates, "resilient", "raw")
+    print_ratio(rates, "raw", BARE)
+
+
+def print_ratio(rates: dict[str, list[float | None]], ours: str, theirs: str) -> None:
+    pairs = zip(rates[ours], rates[theirs], strict=True)
+    ratios = [a / b for a, b in pairs if a is not None and b is not None]
+    ratio = f"{statistics.median(ratios):.2f}" if ratios else "n/a, wrk is not installed"
+    print(f"{ours} / {theirs}, median of {ROUNDS} pairs: {ratio}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from front.question import read_question
 from front.rate import LARGEST_BODY_BYTES
 from front.rates import Rates
 from front.settings import RATES, FrontSettings
-from front.stats import Stats
+from front.stats import COUNTED, Stats
 from resilience import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event, ResilientClient
 from service_defaults import health_routes, install_problems
 
@@ -42,8 +42,8 @@ def create_app(settings: FrontSettings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         # One line for each retry would be hundreds a second under load.
         stamina.instrumentation.set_on_retry_hooks([])
-        client.subscribe(stats.on_event)
-        client.subscribe(_log_transition)
+        client.subscribe(stats.on_event, COUNTED)
+        client.subscribe(_log_transition, _TRANSITIONS)
         async with client, last_good.writing():
             yield
 

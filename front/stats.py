@@ -14,6 +14,8 @@ from resilience import (
     RetryScheduled,
 )
 
+COUNTED = (AttemptStarted, AttemptFailed, RetryScheduled, CallRejected, GaveUp)
+
 
 @dataclass(slots=True, kw_only=True)
 class Stats:

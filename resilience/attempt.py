@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 
 import httpx
@@ -68,7 +67,7 @@ class AttemptLayer:
             self._tell(AttemptSucceeded, call, status=status, duration_s=duration_s)
         return response
 
-    def _tell(self, kind: Callable[..., Event], call: Call, **details: object) -> None:
+    def _tell(self, kind: type[Event], call: Call, **details: object) -> None:
         self._subscribers.tell_of(call, kind, **details)
 
 

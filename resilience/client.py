@@ -13,6 +13,7 @@ from typing import Self, Unpack
 import httpx
 
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.events import Event
 from resilience.json_calls import JsonCalls
 from resilience.pipeline import Pipeline
 from resilience.request import RequestOptions, build_request, overrides_of, source_headers
@@ -101,9 +102,13 @@ class ResilientClient(JsonCalls):
                 ),
             )
 
-    def subscribe(self, handler: Handler) -> None:
-        """Call `handler` with each event, in the calling task; its exceptions are logged."""
-        self._subscribers.add(handler)
+    def subscribe(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
+        """Call `handler` with each event, in the calling task; its exceptions are logged.
+
+        With `kinds`, only with events of exactly these classes: what nobody hears is never made,
+        which is most of what being heard costs a call that does well.
+        """
+        self._subscribers.add(handler, kinds)
 
     def breaker(self, source: str) -> CircuitBreaker | None:
         """Return the circuit breaker of `source`, None if it has none."""

@@ -98,9 +98,7 @@ class FallbackLayer:
         self._tell(FallbackUsed, call, failure, status=response.status_code)
         return response
 
-    def _tell(
-        self, kind: Callable[..., Event], call: Call, failure: Failure, **details: object
-    ) -> None:
+    def _tell(self, kind: type[Event], call: Call, failure: Failure, **details: object) -> None:
         cause: Cause = failure.status_code if isinstance(failure, httpx.Response) else failure
         self._subscribers.tell_of(call, kind, cause=cause, **details)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from resilience.call import Call
 from resilience.events import Event
@@ -13,31 +13,37 @@ Handler = Callable[[Event], None]
 
 
 class Subscribers:
-    """Handlers of events, called in the order of subscription.
+    """Handlers of events, those of every kind first, each in the order of subscription.
 
-    It is false while nobody listens, so that a publisher can spare itself the event.
+    It is false while nobody listens, so that a publisher can spare itself the event. An event of
+    a kind that nobody hears is never made.
     """
 
-    __slots__ = ("_handlers",)
+    __slots__ = ("_of_every_kind", "_of_kind")
 
     def __init__(self) -> None:
-        self._handlers: tuple[Handler, ...] = ()
+        self._of_every_kind: tuple[Handler, ...] = ()
+        self._of_kind: dict[type[Event], tuple[Handler, ...]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._handlers)
+        return bool(self._of_every_kind or self._of_kind)
 
-    def add(self, handler: Handler) -> None:
-        """Call `handler` with each event from now on."""
-        self._handlers = (*self._handlers, handler)
+    def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
+        """Call `handler` from now on with each event, or with those of exactly these `kinds`."""
+        if kinds is None:
+            self._of_every_kind = (*self._of_every_kind, handler)
+            return
+        for kind in kinds:
+            self._of_kind[kind] = (*self._of_kind.get(kind, ()), handler)
 
-    def tell(self, kind: Callable[..., Event], **details: object) -> None:
-        """Publish `kind(…)` with these details, timed by the running loop, if anybody listens."""
-        if self._handlers:
-            self.publish(kind(at_s=asyncio.get_running_loop().time(), **details))
+    def tell(self, kind: type[Event], **details: object) -> None:
+        """Publish `kind(…)` with these details, timed by the running loop, if anybody hears it."""
+        if self._of_every_kind or kind in self._of_kind:
+            self.publish(kind(at_s=asyncio.get_running_loop().time(), **details))  # type: ignore[arg-type]
 
-    def tell_of(self, call: Call, kind: Callable[..., Event], **details: object) -> None:
-        """Publish `kind(…)` about the attempt of `call` that is under way, if anybody listens."""
-        if self._handlers:
+    def tell_of(self, call: Call, kind: type[Event], **details: object) -> None:
+        """Publish `kind(…)` about the attempt of `call` that is under way, if anybody hears it."""
+        if self._of_every_kind or kind in self._of_kind:
             self.tell(
                 kind,
                 source=call.source,
@@ -48,7 +54,7 @@ class Subscribers:
 
     def publish(self, event: Event) -> None:
         """Tell every handler, here and now; what a handler raises is logged and swallowed."""
-        for handler in self._handlers:
+        for handler in (*self._of_every_kind, *self._of_kind.get(type(event), ())):
             try:
                 handler(event)
             except (Exception, asyncio.CancelledError):  # noqa: BLE001 - anybody's code

@@ -159,3 +159,20 @@ def test_of_several_retry_after_headers_the_longest_counts() -> None:
     response = httpx.Response(429, headers=[("retry-after", "5"), ("retry-after", "7")])
 
     assert retry_after_s(response, utc_now) == 7
+
+
+@pytest.mark.virtual_clock
+async def test_a_handler_hears_the_kinds_that_it_asked_for_and_no_others() -> None:
+    every, some = list[object](), list[object]()
+    client = mocked(
+        lambda _: httpx.Response(500),
+        breaker=BreakerSettings(failure_ratio=None, consecutive_failures=1),
+    )
+    client.subscribe(some.append, [CircuitOpened])
+    await client.get("s", "/")
+    client.reset("s")
+    client.subscribe(every.append)
+    await client.get("s", "/")
+
+    assert [type(event) for event in some] == [CircuitOpened, CircuitOpened]
+    assert len(every) > len(some)
