@@ -9,7 +9,8 @@ The way of the data, one package or module a step:
     running         a system brought up: ports, readiness, stop
     faults/         a fault is applied and reverted
     runner          each cell: known state, steady state, fault, warm-up, runs, clean-up
-    record          one row a run and a request, on disk at once
+    record, manifest     one row a run and a request, on disk at once; what the run was
     summary, verdicts    medians, spread; held against the published figures and expectations
     reports/        the table on the terminal and in Markdown
+    conclusion      the last three in a row, and the exit code
 """
