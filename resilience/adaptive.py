@@ -68,12 +68,18 @@ class AdaptiveConcurrency:
 
     def begin(self) -> "Measurement":
         """Return a measurement of a call that is sent now."""
-        return Measurement(self, self._aimd.round, self._clock())
+        return Measurement(self)
 
-    def _record(self, round_: int, *, latency_s: float | None, now_s: float) -> None:
+    def _record(self, measurement: "Measurement", *, overloaded: bool) -> None:
+        now_s = self._clock()
         reason = self._aimd.record(
-            round_, latency_s=latency_s, running=self.slots.running, now_s=now_s
+            measurement.round,
+            latency_s=None if overloaded else now_s - measurement.started_s,
+            running=self.slots.running,
+            now_s=now_s,
         )
+        if self._aimd.round == measurement.round:
+            return
         self.slots.resize(self._aimd.slots)
         if reason is not None and self._subscribers:
             self._subscribers.publish(
@@ -82,25 +88,27 @@ class AdaptiveConcurrency:
 
 
 class Measurement:
-    """One call under way; tell how it ended, or nothing if that says nothing about the load."""
+    """One call under way; tell how it ended, or nothing if that says nothing about the load.
 
-    __slots__ = ("_limiter", "_round", "_started_s")
+    Attributes:
+        round: Number of the limiter's round in which it began.
+        started_s: When it began, on the limiter's clock.
+    """
 
-    def __init__(self, limiter: AdaptiveConcurrency, round_: int, started_s: float) -> None:
+    __slots__ = ("_limiter", "round", "started_s")
+
+    def __init__(self, limiter: AdaptiveConcurrency) -> None:
         self._limiter = limiter
-        self._round = round_
-        self._started_s = started_s
+        self.round = limiter._aimd.round  # noqa: SLF001 - a measurement is the limiter's other half
+        self.started_s = limiter._clock()  # noqa: SLF001
 
     def good(self) -> None:
         """Report an answer; the time since the beginning counts as its latency."""
-        now_s = self._limiter._clock()  # noqa: SLF001 - a measurement is the limiter's other half
-        latency_s = now_s - self._started_s
-        self._limiter._record(self._round, latency_s=latency_s, now_s=now_s)  # noqa: SLF001
+        self._limiter._record(self, overloaded=False)  # noqa: SLF001
 
     def overloaded(self) -> None:
         """Report that the source had too much to do: a time-out, or a refusal for load."""
-        now_s = self._limiter._clock()  # noqa: SLF001
-        self._limiter._record(self._round, latency_s=None, now_s=now_s)  # noqa: SLF001
+        self._limiter._record(self, overloaded=True)  # noqa: SLF001
 
 
 class AdaptiveLayer:
@@ -117,7 +125,7 @@ class AdaptiveLayer:
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Run the inner layer."""
-        measurement = self._limiter.begin()
+        measurement = Measurement(self._limiter)
         try:
             response = await self._inner(call)
         except _OVERLOADED_ERRORS:

@@ -84,6 +84,10 @@ class AimdLimit:
     means twice as many calls as the source works on, so half of them keep it busy without a queue.
 
     Medians on both sides, because the fastest call and the slowest say more about chance.
+
+    Attributes:
+        round: Number of the round under way.
+        slots: How many calls may run now: the limit, or less during a probe.
     """
 
     def __init__(self, settings: AdaptiveSettings) -> None:
@@ -96,16 +100,12 @@ class AimdLimit:
         self._latencies_s: list[float] = []
         self._reached = False
         self._begin_probe()
+        self._set_slots()
 
     @property
     def limit(self) -> int:
         """Return the limit found so far."""
         return int(self._limit)
-
-    @property
-    def slots(self) -> int:
-        """Return how many calls may run now: the limit, or less during a probe."""
-        return max(self._settings.min_limit, int(self._limit * self._share))
 
     @property
     def unloaded_s(self) -> float | None:
@@ -125,12 +125,13 @@ class AimdLimit:
         """
         if round_ != self.round:
             return None
-        self._reached = self._reached or running >= self.slots
+        if running >= self.slots:
+            self._reached = True
         if latency_s is None:
             self._overloaded += 1
         else:
             self._latencies_s.append(latency_s)
-        if self._results < max(_FEWEST_RESULTS, self.slots):
+        if self._overloaded + len(self._latencies_s) < self._enough:
             return None
         return self._conclude(now_s)
 
@@ -138,9 +139,9 @@ class AimdLimit:
     def _probing(self) -> bool:
         return self._share < 1
 
-    @property
-    def _results(self) -> int:
-        return self._overloaded + len(self._latencies_s)
+    def _set_slots(self) -> None:
+        self.slots = max(self._settings.min_limit, int(self._limit * self._share))
+        self._enough = max(_FEWEST_RESULTS, self.slots)
 
     def _begin_probe(self) -> None:
         self._share = 0.5
@@ -177,10 +178,12 @@ class AimdLimit:
         elif now_s >= self._probe_due_s:
             self._begin_probe()
         self._begin_round()
+        self._set_slots()
         return reason if self.limit != before else None
 
     def _verdict(self) -> LimitReason | None:
-        if self._overloaded >= _OVERLOADED_SHARE * self._results:
+        results = self._overloaded + len(self._latencies_s)
+        if self._overloaded >= _OVERLOADED_SHARE * results:
             return LimitReason.OVERLOADED
         if self._probing:
             return None

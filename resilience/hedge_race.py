@@ -3,66 +3,95 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from copy import copy
+from dataclasses import dataclass
+from typing import TypeVar
 
 import httpx
 
 from resilience.call import Call, Layer
+from resilience.deadlines import Deadlines
 from resilience.events import HedgeResult
 from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
 from resilience.tasks import cancel_and_wait
+
+_Chosen = TypeVar("_Chosen", httpx.Response, httpx.Response | None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceRules:
+    """How a layer hedges.
+
+    Attributes:
+        attempt: Runs one attempt; a hedge gets a copy of the call.
+        max_hedges: How many hedges a race may have.
+        on_start: Told of each hedge, in its own task, with its number, from 1.
+        on_end: Told of the `results` of a race with hedges.
+    """
+
+    attempt: Layer
+    max_hedges: int
+    on_start: Callable[[Call, int], None]
+    on_end: Callable[[Call, Iterator[HedgeResult]], None]
 
 
 class Race:
     """The first attempt of a call and its hedges; `run` it once.
 
-    The first attempt runs in the task that built the race. A hedge that wins cancels it through
+    The first attempt runs in the task that awaits `run`. A hedge that wins cancels it through
     that task, and takes the request back when it has arrived, as `TimeLimit` does: the common
-    call, answered before its hedge is due, costs a timer and no task.
+    call, answered before its hedge is due, costs a place among the deadlines and no task.
 
     Args:
-        attempt: Runs one attempt; a hedge gets a copy of the call.
+        rules: What all races of a layer share.
         call: What is asked.
         delay_s: Before the first hedge and between hedges, in seconds.
-        max_hedges: How many there may be.
-        on_start: Told of each hedge, in its own task, with its number, from 1.
+        due: The deadlines of races with this delay.
+
+    Attributes:
+        deadline_s: When the next hedge is due, on the event loop's clock.
     """
 
-    def __init__(
-        self,
-        attempt: Layer,
-        call: Call,
-        *,
-        delay_s: float,
-        max_hedges: int,
-        on_start: Callable[[Call, int], None],
-    ) -> None:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a race needs a task to run in; await it from a coroutine")
-        self._attempt = attempt
+    __slots__ = (
+        "_call",
+        "_cancelling",
+        "_delay_s",
+        "_due",
+        "_first_is_running",
+        "_hedged_answer",
+        "_hedges",
+        "_interrupted",
+        "_returned",
+        "_rules",
+        "_task",
+        "deadline_s",
+    )
+
+    def __init__(self, rules: RaceRules, call: Call, delay_s: float, due: Deadlines) -> None:
+        self._rules = rules
         self._call = call
         self._delay_s = delay_s
-        self._max_hedges = max_hedges
-        self._on_start = on_start
-        self._task = task
-        self._cancelling = task.cancelling()
-        self._hedges: list[_Hedge] = []
-        self._first_is_running = True
-        self._interrupted = False
-        self._hedged_answer: httpx.Response | None = None
-        self._returned: httpx.Response | None = None
+        self._due = due
+        self._hedges: tuple[_Hedge, ...] = ()
 
     async def run(self) -> httpx.Response:
         """Return the winner's answer, or what the first attempt ended in, once all are over."""
-        self._set_timer()
+        self._begin()
         try:
-            answer = await self._decide()
-        except BaseException:
-            await self._end_hedges(None)
-            raise
-        if self._hedges:
-            await self._end_hedges_and_keep(answer)
-        return answer
+            first = await self._rules.attempt(self._call)
+        except BaseException as error:
+            self._due.remove(self)
+            if not self._hedges:
+                raise
+            self._first_ended()
+            instead = await self._end(self._instead_of_error(error))
+            if instead is None:
+                raise
+            return instead
+        self._due.remove(self)
+        if not self._hedges:
+            return first
+        self._first_ended()
+        return await self._end(self._instead_of_failure(first))
 
     def results(self) -> Iterator[HedgeResult]:
         """Yield what became of each hedge that started, in order; the last may not have."""
@@ -76,36 +105,59 @@ class Race:
             else:
                 yield HedgeResult.CANCELLED
 
-    async def _decide(self) -> httpx.Response:
-        try:
-            first = await self._attempt(self._call)
-        except asyncio.CancelledError:
-            self._first_ended()
-            if self._hedged_answer is None or self._task.cancelling() > self._cancelling:
-                raise
-            return self._hedged_answer
-        except TRANSIENT_ERRORS:
-            self._first_ended()
-            hedged = await self._wait_for_hedges()
-            if hedged is None:
-                raise
-            return hedged
-        finally:
-            self._first_ended()
-        if not is_transient_status(first.status_code):
-            return first
-        hedged = await self._wait_for_hedges()
-        if hedged is None:
-            return first
-        await first.aclose()
-        return hedged
+    def expire(self) -> None:
+        """Send a hedge: the attempt has not been answered when it was due."""
+        if self._task.cancelling() > self._cancelling:
+            return  # the caller is leaving, or a hedge has won
+        if not self._hedges:
+            self._expect_hedges()
+        self._hedges += (_Hedge(len(self._hedges) + 1, self._run_hedge),)
+        if len(self._hedges) < self._rules.max_hedges:
+            self._wait_for_next(self._task.get_loop())
+
+    def _begin(self) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a race needs a task to run in; await it from a coroutine")
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._wait_for_next(task.get_loop())
+
+    def _wait_for_next(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.deadline_s = loop.time() + self._delay_s
+        self._due.add(self, loop)
+
+    def _expect_hedges(self) -> None:
+        """Set what only a race with hedges needs: most have none."""
+        self._first_is_running = True
+        self._interrupted = False
+        self._hedged_answer: httpx.Response | None = None
+        self._returned: httpx.Response | None = None
 
     def _first_ended(self) -> None:
-        self._timer.cancel()
         self._first_is_running = False
         if self._interrupted:
             self._interrupted = False
             self._task.uncancel()
+
+    async def _instead_of_error(self, error: BaseException) -> httpx.Response | None:
+        if isinstance(error, asyncio.CancelledError):
+            left_by_caller = self._task.cancelling() > self._cancelling
+            return None if left_by_caller else self._hedged_answer
+        return await self._wait_for_hedges() if isinstance(error, TRANSIENT_ERRORS) else None
+
+    async def _instead_of_failure(self, first: httpx.Response) -> httpx.Response:
+        if not is_transient_status(first.status_code):
+            return first
+        try:
+            hedged = await self._wait_for_hedges()
+        except BaseException:
+            await first.aclose()
+            raise
+        if hedged is None:
+            return first
+        await first.aclose()
+        return hedged
 
     async def _wait_for_hedges(self) -> httpx.Response | None:
         while self._hedged_answer is None:
@@ -115,21 +167,11 @@ class Race:
             await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
         return self._hedged_answer
 
-    def _set_timer(self) -> None:
-        self._timer = self._task.get_loop().call_later(self._delay_s, self._start_hedge)
-
-    def _start_hedge(self) -> None:
-        if self._task.cancelling() > self._cancelling:
-            return  # the caller is leaving, or a hedge has won
-        self._hedges.append(_Hedge(len(self._hedges) + 1, self._run_hedge))
-        if len(self._hedges) < self._max_hedges:
-            self._set_timer()
-
     async def _run_hedge(self, hedge: "_Hedge") -> None:
         hedge.started = True
-        self._on_start(self._call, hedge.number)
+        self._rules.on_start(self._call, hedge.number)
         try:
-            answer = await self._attempt(copy(self._call))
+            answer = await self._rules.attempt(copy(self._call))
         except Exception:  # noqa: BLE001 - whatever it is, the first attempt decides
             hedge.failed = True
             return
@@ -142,19 +184,26 @@ class Race:
             self._interrupted = True
             self._task.cancel()
 
-    async def _end_hedges_and_keep(self, answer: httpx.Response) -> None:
+    async def _end(self, choice: Coroutine[None, None, _Chosen]) -> _Chosen:
+        """Return what is chosen once all hedges are over and the losers' answers are closed."""
         try:
-            await self._end_hedges(answer)
+            try:
+                chosen = self._returned = await choice
+            finally:
+                await self._end_hedges()
         except BaseException:
-            self._returned = None
-            await answer.aclose()
+            unwanted, self._returned = self._returned, None
+            if unwanted is not None:
+                await unwanted.aclose()
             raise
+        finally:
+            self._rules.on_end(self._call, self.results())
+        return chosen
 
-    async def _end_hedges(self, returned: httpx.Response | None) -> None:
-        self._returned = returned
+    async def _end_hedges(self) -> None:
         await cancel_and_wait(hedge.task for hedge in self._hedges)
         for hedge in self._hedges:
-            if hedge.answer is not None and hedge.answer is not returned:
+            if hedge.answer is not None and hedge.answer is not self._returned:
                 await hedge.answer.aclose()
 
 

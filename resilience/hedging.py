@@ -8,13 +8,16 @@ Source: J. Dean, L. A. Barroso, "The Tail at Scale", CACM 56(2), 2013.
 """
 
 import asyncio
+import math
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 
 import httpx
 
 from resilience.call import Call, Layer
-from resilience.events import HedgeEnded, HedgeStarted
-from resilience.hedge_race import Race
+from resilience.deadlines import Deadlines
+from resilience.events import HedgeEnded, HedgeResult, HedgeStarted
+from resilience.hedge_race import Race, RaceRules
 from resilience.outcome import is_transient_status
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.recent_latencies import RecentLatencies
@@ -30,8 +33,9 @@ class HedgeSettings:
         delay_s: How long an attempt is waited for before a hedge, in seconds, 0..24 h; None
             learns it from `percentile`, which follows a source that becomes slower as a whole
             instead of doubling its load.
-        percentile: Of the latest latencies, in percent, 50..99. At 95 a healthy source gets about
-            one request in twenty twice. Until enough latencies are known nothing is hedged.
+        percentile: Of the latest latencies, in percent, 50..99, rounded up to three digits. At 95 a
+            healthy source gets about one request in twenty twice. Until enough latencies are
+            known nothing is hedged.
         min_delay_s: Shortest learnt delay in seconds, 0..24 h; 10 ms, because against a source
             that answers faster a hedge costs more than it saves.
         max_hedges: Hedges an attempt, 1..10, one `delay_s` after the other.
@@ -86,6 +90,13 @@ class HedgeLayer:
         self._counts = counts
         self._latencies = latencies or RecentLatencies(settings.percentile)
         self._attempt = self._inner if settings.delay_s is not None else self._timed
+        self._rules = RaceRules(
+            attempt=self._attempt,
+            max_hedges=settings.max_hedges,
+            on_start=self._hedge_started,
+            on_end=self._tell_ends,
+        )
+        self._due: dict[float, Deadlines] = {}
 
     @property
     def delay_s(self) -> float | None:
@@ -93,26 +104,25 @@ class HedgeLayer:
         if self._settings.delay_s is not None:
             return self._settings.delay_s
         learnt_s = self._latencies.percentile_s()
-        return None if learnt_s is None else max(learnt_s, self._settings.min_delay_s)
+        if learnt_s is None:
+            return None
+        return max(three_digits_above(learnt_s), self._settings.min_delay_s)
 
-    async def __call__(self, call: Call) -> httpx.Response:
+    def __call__(self, call: Call) -> Awaitable[httpx.Response]:
         """Return the first good answer, or what the first attempt ended in."""
         if not call.idempotent:
-            return await self._inner(call)
+            return self._inner(call)
         delay_s = self.delay_s
         if delay_s is None:
-            return await self._attempt(call)
-        race = Race(
-            self._attempt,
-            call,
-            delay_s=delay_s,
-            max_hedges=self._settings.max_hedges,
-            on_start=self._hedge_started,
-        )
-        try:
-            return await race.run()
-        finally:
-            self._tell_ends(call, race)
+            return self._attempt(call)
+        return Race(self._rules, call, delay_s, self._due_after(delay_s)).run()
+
+    def _due_after(self, delay_s: float) -> Deadlines:
+        """Return the deadlines at this distance: learnt delays of three digits are not many."""
+        due = self._due.get(delay_s)
+        if due is None:
+            due = self._due[delay_s] = Deadlines()
+        return due
 
     async def _timed(self, call: Call) -> httpx.Response:
         loop = asyncio.get_running_loop()
@@ -132,6 +142,17 @@ class HedgeLayer:
         self._counts.hedges += 1
         self._subscribers.tell_of(call, HedgeStarted, hedge=hedge)
 
-    def _tell_ends(self, call: Call, race: Race) -> None:
-        for hedge, result in enumerate(race.results(), start=1):
+    def _tell_ends(self, call: Call, results: Iterator[HedgeResult]) -> None:
+        for hedge, result in enumerate(results, start=1):
             self._subscribers.tell_of(call, HedgeEnded, hedge=hedge, result=result)
+
+
+def three_digits_above(value: float) -> float:
+    """Return the next number of three significant digits above *value*, which is above 0.
+
+    Above it, so that of many equal latencies none is beyond their percentile.
+    """
+    if value <= 0:
+        return value
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return (math.floor(value / unit * (1 + 1e-9)) + 1) * unit

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from resilience.deadlines import Deadlines
+
 
 class TimeLimit:
     """Cancel the block when `limit_s` seconds are over, and raise `error(limit_s)` instead.
@@ -20,13 +22,35 @@ class TimeLimit:
 
     Attributes:
         deadline_s: When the limit expires, on the event loop's clock.
+
+    Args:
+        limit_s: In seconds.
+        error: Makes what is raised, from `limit_s`.
+        among: The deadlines of limits of the same length, to share their timer; None for a timer
+            of its own.
     """
 
-    __slots__ = ("_cancelling", "_error", "_expired", "_handle", "_limit_s", "_task", "deadline_s")
+    __slots__ = (
+        "_among",
+        "_cancelling",
+        "_error",
+        "_expired",
+        "_handle",
+        "_limit_s",
+        "_task",
+        "deadline_s",
+    )
 
-    def __init__(self, limit_s: float, error: Callable[[float], Exception]) -> None:
+    def __init__(
+        self,
+        limit_s: float,
+        error: Callable[[float], Exception],
+        *,
+        among: Deadlines | None = None,
+    ) -> None:
         self._limit_s = limit_s
         self._error = error
+        self._among = among
         self._expired = False
 
     def __enter__(self) -> Self:
@@ -37,7 +61,10 @@ class TimeLimit:
         self._task = task
         self._cancelling = task.cancelling()
         self.deadline_s = loop.time() + self._limit_s
-        self._start(loop)
+        if self._among is not None:
+            self._among.add(self, loop)
+        else:
+            self._handle = loop.call_at(self.deadline_s, self.expire)
         return self
 
     def __exit__(
@@ -46,7 +73,10 @@ class TimeLimit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stop()
+        if self._among is not None:
+            self._among.remove(self)
+        else:
+            self._handle.cancel()
         if not self._expired:
             return
         cancelled_by_others = self._task.uncancel() > self._cancelling
@@ -57,9 +87,3 @@ class TimeLimit:
         """Cancel the block now."""
         self._expired = True
         self._task.cancel()
-
-    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._handle = loop.call_at(self.deadline_s, self.expire)
-
-    def _stop(self) -> None:
-        self._handle.cancel()

@@ -304,7 +304,14 @@ async def test_a_learnt_delay_is_the_percentile_of_the_latest_answers() -> None:
     assert slow.requests == 1
     slow = Script(5.0, 0.05)
     await told.run(slow)
-    assert slow.sent_at_s[1] - slow.sent_at_s[0] == pytest.approx(0.1)
+    assert slow.sent_at_s[1] - slow.sent_at_s[0] == pytest.approx(0.101)
+
+
+async def test_answers_that_all_take_equally_long_are_not_beyond_their_percentile() -> None:
+    told = Told(Policies(hedge=HedgeSettings(percentile=50)))
+    for _ in range(300):
+        await told.run(Script(0.1))
+    assert told.heard(HedgeStarted) == []
 
 
 async def test_a_learnt_delay_has_a_floor() -> None:

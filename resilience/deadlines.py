@@ -1,0 +1,55 @@
+"""Many deadlines of one distance, watched by one timer."""
+
+import asyncio
+from typing import Protocol
+
+_ROUNDING_S = 1e-9
+
+
+class Due(Protocol):
+    """What has a deadline on the event loop's clock, and something to do then."""
+
+    deadline_s: float
+
+    def expire(self) -> None:
+        """Do it; the deadline is here."""
+
+
+class Deadlines:
+    """Calls `expire` of whoever is still there at its deadline.
+
+    Whoever is added is due no earlier than those before, so that one timer, set to the first of
+    them, does for all. A timer each would be most of what a call in good health costs: the loop
+    keeps its timers in a heap, and nearly all are cancelled before they fire.
+    """
+
+    __slots__ = ("_loop", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: dict[Due, None] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None  # where the timer is set, if it is
+
+    def add(self, due: Due, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch `due`."""
+        self._waiting[due] = None
+        if self._loop is not loop:
+            self._set_timer(due, loop)
+
+    def remove(self, due: Due) -> None:
+        """Do not watch `due` any longer, if it still was; the timer stays for the next."""
+        self._waiting.pop(due, None)
+
+    def _set_timer(self, first: Due, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        loop.call_at(first.deadline_s, self._on_timer, loop)
+
+    def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = None
+        now_s = loop.time()
+        while self._waiting:
+            first = next(iter(self._waiting))
+            if first.deadline_s > now_s + _ROUNDING_S:
+                self._set_timer(first, loop)
+                return
+            del self._waiting[first]
+            first.expire()
