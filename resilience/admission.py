@@ -85,7 +85,7 @@ class AdmissionLayer:
         if call.keep is None or response.is_closed:
             bulkhead.release()
         else:
-            call.keep(bulkhead.release)
+            call.keep(response, bulkhead.release)
 
     async def _admit(self, call: Call) -> Permit | None:
         self._counts.waiting += 1
