@@ -28,7 +28,7 @@ class AdmissionLayer:
     3. slot of the bulkhead: before the token, so that tokens which are saved up while all slots
        are taken are not spent in one burst when the slots come free
     4. token of the bucket, first come first served
-    5. circuit: leave for the attempt, which a circuit that opened meanwhile does not give
+    5. circuit: leave for the attempt; a circuit that opens rejects at once whoever waits in 3 or 4
     6. the inner layers; then the circuit hears the outcome, and a 429 pauses the whole source
 
     One layer for all, because what an attempt holds after one step it must give back when it
@@ -55,6 +55,10 @@ class AdmissionLayer:
         self._subscribers = subscribers
         self._counts = counts
         self._wall_clock = wall_clock
+        if breaker is not None:
+            for queue in (bulkhead, bucket):
+                if queue is not None:
+                    breaker.empty_when_opened(queue.refuse_all)
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Run the inner layers, or raise why nothing is sent.
@@ -81,7 +85,7 @@ class AdmissionLayer:
         if call.keep is None or response.is_closed:
             bulkhead.release()
         else:
-            call.keep(bulkhead.release)
+            call.keep(response, bulkhead.release)
 
     async def _admit(self, call: Call) -> Permit | None:
         self._counts.waiting += 1

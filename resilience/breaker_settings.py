@@ -1,7 +1,7 @@
 """When a circuit opens, and for how long."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from resilience.ranges import DAY_S, outside, refuse
 
@@ -51,7 +51,7 @@ class BreakerSettings:
     consecutive_failures: int | None = None
     trial_timeout_s: float | None = None
     counts_429: bool = False
-    break_generator: Callable[[Trip], float] | None = None
+    break_generator: Callable[[Trip], float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         ruleless = self.failure_ratio is None and self.consecutive_failures is None

@@ -1,5 +1,6 @@
 """A limit on how many calls to a source run at once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from resilience.errors import BulkheadFull
@@ -95,6 +96,10 @@ class Bulkhead:
         self._max_concurrent = max_concurrent
         while self._running < max_concurrent and self._line.serve():
             self._running += 1
+
+    def refuse_all(self, error: Callable[[], Exception]) -> None:
+        """Raise an error of its own at each caller that waits; those who run are left alone."""
+        self._line.refuse_all(error)
 
     def _on_cancelled(self, served: bool) -> None:
         if served:

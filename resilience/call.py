@@ -9,8 +9,8 @@ import httpx
 Send = Callable[[], Awaitable[httpx.Response]]
 """Sends the request once and returns the response with its body read."""
 
-Keep = Callable[[Callable[[], None]], object]
-"""Takes what is to be called once the response's body needs no more."""
+Keep = Callable[[httpx.Response, Callable[[], None]], object]
+"""Takes a response and what is to be called, once, when its body needs no more."""
 
 IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 """Methods whose requests may arrive twice; source: RFC 9110 9.2.2."""

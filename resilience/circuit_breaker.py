@@ -19,6 +19,9 @@ from resilience.safe_listener import SafeListener
 from resilience.subscribers import Subscribers
 from resilience.window import RollingWindow
 
+RefuseAll = Callable[[Callable[[], Exception]], object]
+"""Raises an error, made for each, at all who wait somewhere."""
+
 
 def _loop_time_s() -> float:
     return asyncio.get_running_loop().time()
@@ -66,6 +69,7 @@ class CircuitBreaker:
         self._isolated = False
         self._blocked_until_s = -math.inf
         self._last_cause: Cause | None = None
+        self._queues: dict[RefuseAll, None] = {}  # an ordered set
 
     @property
     def state(self) -> str:
@@ -86,6 +90,10 @@ class CircuitBreaker:
     def last_cause(self) -> Cause | None:
         """Return the latest failure that counted; None since the circuit last closed."""
         return self._last_cause
+
+    def empty_when_opened(self, refuse_all: RefuseAll) -> None:
+        """Have CircuitOpen raised at whoever waits for leave to call, as soon as it opens."""
+        self._queues[refuse_all] = None
 
     def add_listener(self, listener: pybreaker.CircuitBreakerListener) -> None:
         """Tell a pybreaker listener about changes of state; its errors are logged and swallowed.
@@ -113,14 +121,13 @@ class CircuitBreaker:
         """
         if self._closed:
             return
-        if self._isolated:
-            raise CircuitOpen(self.name, None, None)
-        left_s = self._blocked_until_s - self._clock()
-        if left_s > 0:
-            raise CircuitOpen(self.name, left_s, self._last_cause)
+        if self._isolated or self._blocked_until_s > self._clock():
+            raise self._rejection()
 
     def isolate(self) -> None:
-        """Reject every call until `reset`."""
+        """Reject every call until `reset`; do nothing if the circuit is isolated already."""
+        if self._isolated:
+            return
         self._isolated = True
         self._blocked_until_s = math.inf
         self._move_to_open()
@@ -145,6 +152,11 @@ class CircuitBreaker:
         self._isolated = False
         self._close()
 
+    def _rejection(self) -> CircuitOpen:
+        if self._isolated:
+            return CircuitOpen(self.name, None, None)
+        return CircuitOpen(self.name, self._blocked_until_s - self._clock(), self._last_cause)
+
     def _admit_trial(self) -> Permit:
         self.check()
         opened = self._circuit.current_state == pybreaker.STATE_OPEN
@@ -155,6 +167,8 @@ class CircuitBreaker:
         self._blocked_until_s = self._clock() + self._trial_timeout_s
         if opened:
             self._publish(CircuitHalfOpened)
+        if trial.generation != self._generation:  # who heard of it has decided otherwise
+            return self.admit()
         return trial
 
     def _on_success(self, permit: Permit) -> None:
@@ -216,6 +230,8 @@ class CircuitBreaker:
     def _move_to_open(self) -> None:
         self._times_opened += 1
         self._move(self._circuit.open)
+        for refuse_all in self._queues:
+            refuse_all(self._rejection)
 
     def _close(self) -> None:
         self._window.reset()

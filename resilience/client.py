@@ -175,8 +175,8 @@ class ResilientClient(JsonCalls):
         The policies see the call until then: retries and time-outs end with the headers, and the
         breaker judges by them. The body may take as long as it likes, but no pause in it longer
         than `idle_timeout_s` seconds (None for any), and it may be of any size. A transient
-        response (5xx, 408, 429) is read whole at once, as `request` reads it. A slot of the
-        bulkhead is held until the block is left.
+        response (5xx, 408, 429) is read whole at once, as `request` reads it. The slot of the
+        bulkhead is held until the block is left, that of a response dropped on the way is not.
 
         Raises:
             StreamIdle: Reading the body, after such a pause.

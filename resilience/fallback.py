@@ -1,8 +1,9 @@
 """The outermost layer: another answer for a call that failed."""
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -45,8 +46,8 @@ class Fallback:
         ValueError: A value is out of range.
     """
 
-    answer: Answer
-    when: Callable[[Failure], bool] = call_failed
+    answer: Answer = field(hash=False)  # a callable need not be hashable
+    when: Callable[[Failure], bool] = field(default=call_failed, hash=False)
     limit_s: float = 1.0
 
     def __post_init__(self) -> None:
@@ -57,7 +58,8 @@ class FallbackLayer:
     """Replaces failures by the fallback's answer.
 
     A fallback that fails too is told about; its caller gets the original failure, an error with a
-    note about the other. Cancellations pass through.
+    note about the other. Cancellations of the caller pass through; a fallback that is cancelled
+    by itself, because what it awaits was, has failed.
     """
 
     def __init__(self, fallback: Fallback, inner: Layer, *, subscribers: Subscribers) -> None:
@@ -88,7 +90,7 @@ class FallbackLayer:
         request = httpx.Request(call.method, "") if call.request is None else call.request
         try:
             with TimeLimit(self._fallback.limit_s, _too_slow):
-                response = await _answer(self._fallback.answer, request, failure)
+                response = await _uncancelled(self._fallback.answer, request, failure)
             response.request = request
         except Exception as error:  # noqa: BLE001 - anybody's code; the original failure stands
             if isinstance(failure, Exception):
@@ -103,9 +105,17 @@ class FallbackLayer:
         self._subscribers.tell_of(call, kind, cause=cause, **details)
 
 
-async def _answer(answer: Answer, request: httpx.Request, failure: Failure) -> httpx.Response:
-    answered = answer(request, failure)
-    return await answered if inspect.isawaitable(answered) else answered
+async def _uncancelled(answer: Answer, request: httpx.Request, failure: Failure) -> httpx.Response:
+    """Return the answer; a cancellation that nobody asked of this task is a RuntimeError."""
+    task = asyncio.current_task()
+    cancelling = task.cancelling() if task is not None else 0
+    try:
+        answered = answer(request, failure)
+        return await answered if inspect.isawaitable(answered) else answered
+    except asyncio.CancelledError as error:
+        if task is None or task.cancelling() > cancelling:
+            raise
+        raise RuntimeError("the fallback awaited what was cancelled; let it catch that") from error
 
 
 def _too_slow(limit_s: float) -> TimeoutError:

@@ -7,6 +7,7 @@ retries of this layer off as well, and `set_testing` its waits.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from random import Random
 
@@ -44,6 +45,8 @@ class RetryLayer:
 
     A call whose first attempt does well never enters stamina, whose loop costs more than all
     other layers together.
+
+    A response that another attempt replaces is closed before that is made.
 
     Of use alone as well: `await RetryLayer(RetrySettings(), random=Random())(Call("GET", send))`.
 
@@ -91,10 +94,7 @@ class RetryLayer:
             if not is_transient_status(response.status_code):
                 return response
             first = _TransientResponse(response)
-        try:
-            return await self._retry(call, first)
-        except _TransientResponse as left:
-            return left.response
+        return await self._retry(call, first)
 
     async def _attempt(self, call: Call) -> httpx.Response:
         response = await self._inner(call)
@@ -103,23 +103,38 @@ class RetryLayer:
         return response
 
     async def _retry(self, call: Call, first: Exception) -> httpx.Response:
-        delays = self._delays_s()
-
-        def next_delay_s(error: BaseException) -> float | bool:
-            return self._next_delay_s(call, error, delays)
-
+        dropped: list[httpx.Response] = []
         try:
-            async for attempt in stamina.retry_context(
-                on=next_delay_s, attempts=self._settings.max_retries + 1, timeout=None
-            ):
-                with attempt:
-                    if attempt.num == 1:
-                        raise first
-                    self._begin(call, attempt.num)
-                    return await self._attempt(call)
+            return await self._repeat(call, first, dropped)
+        except _TransientResponse as left:
+            return left.response
+        except BaseException:
+            await _close(dropped)
+            raise
         finally:
             if self._ledger is not None and call.granted > call.attempt:
                 self._ledger.forget()
+
+    async def _repeat(
+        self, call: Call, first: Exception, dropped: list[httpx.Response]
+    ) -> httpx.Response:
+        delays = self._delays_s()
+
+        def next_delay_s(error: BaseException) -> float | bool:
+            delay_s = self._next_delay_s(call, error, delays)
+            if isinstance(error, _TransientResponse) and delay_s is not False:
+                dropped.append(error.response)
+            return delay_s
+
+        async for attempt in stamina.retry_context(
+            on=next_delay_s, attempts=self._settings.max_retries + 1, timeout=None
+        ):
+            await _close(dropped)
+            with attempt:
+                if attempt.num == 1:
+                    raise first
+                self._begin(call, attempt.num)
+                return await self._attempt(call)
         raise AssertionError("stamina ended without a result")
 
     def _begin(self, call: Call, number: int) -> None:
@@ -184,6 +199,12 @@ class RetryLayer:
         if not self._settings.honour_retry_after or not isinstance(error, _TransientResponse):
             return None
         return retry_after_s(error.response, self._wall_clock)
+
+
+async def _close(dropped: list[httpx.Response]) -> None:
+    while dropped:
+        with suppress(httpx.TransportError):  # nobody will read it, so nobody need know
+            await dropped.pop().aclose()
 
 
 def _cause_of(error: Exception) -> Cause:

@@ -1,7 +1,7 @@
 """Responses whose bodies are read by the caller, part by part."""
 
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Protocol
 
 import httpx
@@ -29,32 +29,52 @@ async def streamed(
     """Yield the response that `run` makes of `open_response`, its body unread; close it after.
 
     A transient response is read at once, within the attempt's limit, so that a retry leaves its
-    connection usable. Whatever was opened is closed in the end: the policies may have dropped a
-    response on its way (a hedge that lost, a limit that fired as the headers came).
+    connection usable. The policies may drop a response on its way (a hedge that lost, a fallback
+    that answered instead, a limit that fired as the headers came): it is closed, and its slot
+    given back, before the block begins.
 
     Args:
         run: Puts the policies around the opening.
         open_response: Sends the request once and returns when the headers are there.
         idle_timeout_s: Longest silence between two parts of the body, in seconds; None for any.
     """
-    opened: list[httpx.Response] = []
+    opened = _Opened()
 
     async def open_once() -> httpx.Response:
         response = await open_response()
-        opened.append(response)
+        opened.add(response)
         if is_transient_status(response.status_code):
             return await read_whole(response)
         return response
 
-    with ExitStack() as held:
-        try:
-            response = await run(open_once, keep=held.callback)
-            if idle_timeout_s is not None and isinstance(response.stream, httpx.AsyncByteStream):
-                response.stream = _NeverIdle(response.stream, idle_timeout_s)
-            yield response
-        finally:
-            for each in opened:
-                await each.aclose()
+    try:
+        response = await run(open_once, keep=opened.keep)
+        await opened.close_all_but(response)
+        if idle_timeout_s is not None and isinstance(response.stream, httpx.AsyncByteStream):
+            response.stream = _NeverIdle(response.stream, idle_timeout_s)
+        yield response
+    finally:
+        await opened.close_all_but(None)
+
+
+class _Opened:
+    """The responses of one call, and the slots that they hold."""
+
+    def __init__(self) -> None:
+        self._slots: dict[httpx.Response, list[Callable[[], None]]] = {}
+
+    def add(self, response: httpx.Response) -> None:
+        self._slots[response] = []
+
+    def keep(self, response: httpx.Response, release: Callable[[], None]) -> None:
+        self._slots.setdefault(response, []).append(release)
+
+    async def close_all_but(self, kept: httpx.Response | None) -> None:
+        async with AsyncExitStack() as leaving:  # runs all, whichever of them fail
+            for response in [each for each in self._slots if each is not kept]:
+                for release in self._slots.pop(response):
+                    leaving.callback(release)
+                leaving.push_async_callback(response.aclose)
 
 
 class _NeverIdle(httpx.AsyncByteStream):

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Callable
 
 from resilience.errors import RateLimited
 from resilience.rate_limit import RateLimit
@@ -131,6 +132,10 @@ class TokenBucket:
             self._paused_until_s = until_s
             self._full_at_s = max(self._full_at_s, until_s + self._depth_s)
         return bounded_s
+
+    def refuse_all(self, error: Callable[[], Exception]) -> None:
+        """Raise an error of its own at each caller that waits for a token; none is spent."""
+        self._entered -= self._line.refuse_all(error)
 
     def _is_too_much(self, would_wait_s: float, deadline_s: float | None) -> bool:
         if self._entered >= self._limit.max_queue or would_wait_s > self._limit.max_wait_s:

@@ -62,6 +62,13 @@ class WaitingLine:
             turn.set_exception(error)
         return turn is not None
 
+    def refuse_all(self, error: Callable[[], Exception]) -> int:
+        """Raise an error of its own at each that waits; return how many there were."""
+        refused = 0
+        while self._turns and self.refuse(error()):
+            refused += 1
+        return refused
+
     def _pop(self) -> asyncio.Future[None] | None:
         while self._turns:
             turn, _ = self._turns.popitem(last=False)

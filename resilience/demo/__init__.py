@@ -5,7 +5,9 @@
     scenario      the sources with their policies, and when each request is made
     timeline      an event as a line
     summary       the table at the end, and what must add up in it
-    service       each server, and a caller of both, as a process of its own
+    round         the scenario played once
+    caller        the scenario for whoever calls it over HTTP
+    service       each server, and the caller of both, as a process of its own
     paint         colour, where it is wanted
 
 The servers are real ones on loopback ports; nothing leaves the machine.

@@ -1,6 +1,8 @@
 """Who is called, under which policies, and when."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
 
 from resilience import BreakerSettings, Policies, RateLimit, RetrySettings, Source
 from resilience.demo.servers import CRYPTO, WEATHER
@@ -41,6 +43,14 @@ def plan() -> list[PlannedRequest]:
         for pair in range(_PRICES_A_ROUND)
     ]
     return sorted(forecasts + prices, key=lambda request: request.at_s)
+
+
+def repeated_plan() -> Iterator[PlannedRequest]:
+    """Yield the plan's requests, and again after the last, 9 s later each time, without end."""
+    for number in count():
+        for request in plan():
+            at_s = request.at_s + number * _FORECASTS * _FORECAST_EVERY_S
+            yield replace(request, at_s=at_s)
 
 
 def sources(*, crypto_url: str, weather_url: str) -> tuple[Source, Source]:

@@ -29,6 +29,7 @@ class CryptoExchange:
         self._clock = clock
         self._random = random
         self._accepted_at_s: deque[float] = deque(maxlen=ACCEPTED_PER_S)
+        self.trouble = f"{CRYPTO} accepts {ACCEPTED_PER_S}/s, {FLAKY_SHARE:.0%} of those get 503"
 
     async def __call__(self, target: str) -> Reply:
         """Answer a request."""
@@ -43,17 +44,24 @@ class CryptoExchange:
 
 
 class Weather:
-    """Answers with 500 from second 1.5 to second 4.5 of its life.
+    """Answers with 500 from second 1.5 to second 4.5 of its life, if it falls ill.
 
     Args:
-        clock: Returns seconds since it was started.
+        clock: Returns monotonic seconds.
+        falls_ill: Whether it does.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], *, falls_ill: bool = True) -> None:
         self._clock = clock
+        self._born_s = clock()
+        self._falls_ill = falls_ill
+        self.trouble = f"{WEATHER} is well"
+        if falls_ill:
+            self.trouble = f"{WEATHER} answers 500 from {ILL_FROM_S} s to {ILL_UNTIL_S} s"
 
     async def __call__(self, target: str) -> Reply:
         """Answer a request."""
-        if ILL_FROM_S <= self._clock() < ILL_UNTIL_S:
+        age_s = self._clock() - self._born_s
+        if self._falls_ill and ILL_FROM_S <= age_s < ILL_UNTIL_S:
             return Reply(status=500)
         return Reply(body={"asked": target, "sky": "clear"})

@@ -1,13 +1,11 @@
 """The demo's parts as services of their own: `python -m resilience.demo.service NAME --port N`.
 
-`crypto` and `weather` are the two servers; here the weather is well until somebody stops it.
-`caller` calls them at $CRYPTO_URL and $WEATHER_URL, and tells how that went:
+`crypto` and `weather` are the two servers. They start anew on POST /begin, and say what will be
+wrong with them: {"trouble": "…"}. The weather falls ill only if $WEATHER_FALLS_ILL is "true".
+`caller` plays the scenario with the servers at $CRYPTO_URL and $WEATHER_URL, see `caller.Caller`,
+and writes the timeline and the summary of each round to stdout.
 
-    GET /call?source=crypto   {"outcome": "ok" | "failed" | "rejected"}
-    GET /stats                {"attempts": requests sent to both}
-
-Rejected: the call ended by a limit or an open circuit of the caller's own. Each service answers
-200 on /health, and ends with SIGTERM.
+Each service answers 200 on /health, and ends with SIGTERM.
 """
 
 import argparse
@@ -15,21 +13,14 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from random import Random
-from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import stamina.instrumentation
 
-from resilience import BulkheadFull, CircuitOpen, RateLimited, ResilienceError, ResilientClient
+from resilience.demo.caller import Caller
 from resilience.demo.http_server import Answer, Reply, serving
-from resilience.demo.scenario import sources
-from resilience.demo.servers import CRYPTO, WEATHER, CryptoExchange, Weather
-
-_SOURCES = {"crypto": CRYPTO, "weather": WEATHER}
-_UNSENT = (CircuitOpen, RateLimited, BulkheadFull)
+from resilience.demo.servers import CryptoExchange, Weather
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,29 +30,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, required=True, help="on the loopback interface")
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     wanted = parser.parse_args(argv)
-    stamina.instrumentation.set_on_retry_hooks([])  # a line a retry would be many
-    asyncio.run(_serve(wanted.name, wanted.port, Random(wanted.seed)))
+    stamina.instrumentation.set_on_retry_hooks([])  # the timeline tells of retries
+    asyncio.run(_serve(wanted.name, wanted.port, wanted.seed))
     return 0
 
 
-async def _serve(name: str, port: int, random: Random) -> None:
+async def _serve(name: str, port: int, seed: int) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with _answering(name, random) as answer, serving(_healthy(answer), port=port):
+    async with serving(_healthy(_answering(name, seed)), port=port):
         await stopped.wait()
 
 
-@asynccontextmanager
-async def _answering(name: str, random: Random) -> AsyncIterator[Answer]:
+def _answering(name: str, seed: int) -> Answer:
+    loop = asyncio.get_running_loop()
     if name == "crypto":
-        yield CryptoExchange(asyncio.get_running_loop().time, random)
-    elif name == "weather":
-        yield Weather(lambda: 0.0)
-    else:
-        both = sources(crypto_url=os.environ["CRYPTO_URL"], weather_url=os.environ["WEATHER_URL"])
-        async with ResilientClient(both, random=random) as client:
-            yield Caller(client)
+        return Restartable(lambda: CryptoExchange(loop.time, Random(seed)))
+    if name == "weather":
+        falls_ill = _switch("WEATHER_FALLS_ILL")
+        return Restartable(lambda: Weather(loop.time, falls_ill=falls_ill))
+    return Caller(
+        crypto_url=os.environ["CRYPTO_URL"],
+        weather_url=os.environ["WEATHER_URL"],
+        seed=seed,
+        write=_log,
+    )
+
+
+def _switch(name: str) -> bool:
+    value = os.environ.get(name, "false")
+    if value not in {"true", "false"}:
+        sys.exit(f'{name} must be "true" or "false", got {value!r}')
+    return value == "true"
+
+
+def _log(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _healthy(answer: Answer) -> Answer:
@@ -71,31 +77,23 @@ def _healthy(answer: Answer) -> Answer:
     return answer_or_health
 
 
-class Caller:
-    """Calls a source for whoever asks, and says what came of it."""
+class Restartable:
+    """Answers as a server that is made anew when /begin is asked for.
 
-    def __init__(self, client: ResilientClient) -> None:
-        self._client = client
+    Args:
+        make: Makes the server, whose life then begins.
+    """
+
+    def __init__(self, make: Callable[[], CryptoExchange | Weather]) -> None:
+        self._make = make
+        self._server = make()
 
     async def __call__(self, target: str) -> Reply:
         """Answer a request."""
-        url = urlsplit(target)
-        if url.path == "/stats":
-            counted = [self._client.statistics(name) for name in _SOURCES.values()]
-            return Reply(body={"attempts": sum(each.attempts for each in counted)})
-        name = _SOURCES.get(parse_qs(url.query).get("source", [""])[0])
-        if url.path != "/call" or name is None:
-            return Reply(status=404)
-        return Reply(body={"outcome": await self._outcome(name)})
-
-    async def _outcome(self, source: str) -> str:
-        try:
-            response = await self._client.get(source, "/")
-        except _UNSENT:
-            return "rejected"
-        except (ResilienceError, httpx.TransportError):
-            return "failed"
-        return "ok" if response.is_success else "failed"
+        if target != "/begin":
+            return await self._server(target)
+        self._server = self._make()
+        return Reply(body={"trouble": self._server.trouble})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import httpx
 import pytest
 
 from resilience import (
@@ -30,6 +31,11 @@ FIVE = RateLimit.per_second(5, burst=1)
 
 def kinds(told: Told) -> list[type]:
     return [type(event) for event in told.events]
+
+
+async def fail_after_a_second() -> httpx.Response:
+    await asyncio.sleep(1)
+    return response(500)
 
 
 async def together(told: Told, script: Script, calls: int) -> list[object]:
@@ -113,16 +119,78 @@ async def test_a_full_bulkhead_ends_the_call_and_leaves_the_queue() -> None:
     assert told.pipeline.bucket.waiting == 0
 
 
-async def test_a_circuit_that_opens_while_calls_wait_stops_them_and_keeps_their_tokens() -> None:
+async def test_a_circuit_that_opens_rejects_at_once_whoever_waits_for_a_token() -> None:
     told = Told(Policies(rate_limit=FIVE, breaker=IN_A_ROW, attempt_timeout_s=0.1))
     script = Script(9.0)
     ends = await together(told, script, 4)
     assert [isinstance(end, CircuitOpen) for end in ends] == [False, True, True, True]
     assert script.requests == 1
-    # The token that comes at 0.2 s is handed from one to the next, and is there at the end.
-    assert [event.at_s for event in told.heard(CallRejected)] == pytest.approx([0.2] * 3)
+    assert [event.at_s for event in told.heard(CallRejected)] == pytest.approx([0.1] * 3)
     assert told.pipeline.bucket is not None
-    assert told.pipeline.bucket.would_wait_s() == 0
+    # None of them has spent the token that comes at 0.2 s, or kept a place before it.
+    assert told.pipeline.bucket.would_wait_s() == pytest.approx(0.1)
+    assert told.pipeline.bucket.waiting == 0
+
+
+async def test_a_circuit_that_opens_rejects_at_once_whoever_waits_for_a_slot() -> None:
+    told = Told(
+        Policies(
+            bulkhead=BulkheadSettings(max_concurrent=2),
+            rate_limit=RateLimit.per_second(100),
+            breaker=IN_A_ROW,
+        )
+    )
+    slow = asyncio.create_task(told.run(Script(9.0)))
+    failing = asyncio.create_task(told.pipeline.run(fail_after_a_second))
+    ends = await together(told, Script(200), 3)
+    assert (await failing).status_code == 500
+    rejections = [end for end in ends if isinstance(end, CircuitOpen)]
+    assert [error.retry_after_s for error in rejections] == [5, 5, 5]
+    assert len({id(error) for error in rejections}) == 3
+    assert [event.at_s for event in told.heard(CallRejected)] == [1, 1, 1]
+    assert told.pipeline.bulkhead is not None
+    assert told.pipeline.bucket is not None
+    assert (told.pipeline.bulkhead.running, told.pipeline.bulkhead.waiting) == (1, 0)
+    assert told.pipeline.bucket.waiting == 0
+    assert (await slow).status_code == 200
+
+
+@pytest.mark.parametrize("opened_by", ["trip", "isolate"])
+async def test_whoever_opens_the_circuit_nobody_is_left_waiting(opened_by: str) -> None:
+    told = Told(Policies(bulkhead=BulkheadSettings(max_concurrent=1), breaker=IN_A_ROW))
+    slow = asyncio.create_task(told.run(Script(9.0)))
+    waiting = asyncio.create_task(told.run(Script(200)))
+    await asyncio.sleep(1)
+    assert told.pipeline.breaker is not None
+    if opened_by == "trip":
+        told.pipeline.breaker.trip(3, 503)
+    else:
+        told.pipeline.breaker.isolate()
+    with pytest.raises(CircuitOpen) as raised:
+        await waiting
+    assert raised.value.retry_after_s == (3 if opened_by == "trip" else None)
+    assert asyncio.get_running_loop().time() == 1
+    slow.cancel()
+
+
+async def test_a_call_cancelled_as_the_circuit_opens_leaves_nothing_behind() -> None:
+    told = Told(
+        Policies(bulkhead=BulkheadSettings(max_concurrent=1), rate_limit=FIVE, breaker=IN_A_ROW)
+    )
+    slow = asyncio.create_task(told.run(Script(9.0)))
+    waiting = asyncio.create_task(told.run(Script(200)))
+    await asyncio.sleep(1)
+    assert told.pipeline.breaker is not None
+    told.pipeline.breaker.isolate()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    slow.cancel()
+    await asyncio.wait([slow])
+    assert told.pipeline.bulkhead is not None
+    assert told.pipeline.bucket is not None
+    assert (told.pipeline.bulkhead.running, told.pipeline.bulkhead.waiting) == (0, 0)
+    assert told.pipeline.bucket.waiting == 0
 
 
 async def test_a_half_open_circuit_lets_one_of_those_who_wait_try() -> None:

@@ -1,5 +1,6 @@
 # ruff: noqa: D102 - a scenario's methods say what they do
 import asyncio
+from collections.abc import Callable
 
 import pybreaker
 import pytest
@@ -30,10 +31,10 @@ class Scenario:
         )
         self.clock = HandClock()
         self.events: list[Event] = []
-        subscribers = Subscribers()
-        subscribers.add(self.events.append)
+        self.subscribers = Subscribers()
+        self.subscribers.add(self.events.append)
         self.breaker = CircuitBreaker(
-            rules, name="rates", clock=self.clock, subscribers=subscribers
+            rules, name="rates", clock=self.clock, subscribers=self.subscribers
         )
 
     def fail(self, times: int = 1) -> None:
@@ -287,6 +288,39 @@ def test_an_isolated_circuit_rejects_without_an_end_until_it_is_reset_pt_043() -
     scenario.succeed()
     assert scenario.breaker.state == "closed"
     assert [type(event) for event in scenario.events] == [CircuitOpened, CircuitClosed]
+
+
+def test_isolating_an_isolated_circuit_again_is_counted_and_told_once() -> None:
+    scenario = Scenario()
+    scenario.breaker.isolate()
+    scenario.breaker.isolate()
+    assert (scenario.breaker.times_opened, scenario.count(CircuitOpened)) == (1, 1)
+    scenario.breaker.reset()
+    scenario.breaker.isolate()
+    assert (scenario.breaker.times_opened, scenario.count(CircuitOpened)) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("act", "let_through", "state"),
+    [
+        (CircuitBreaker.isolate, False, "open"),
+        (lambda breaker: breaker.trip(9.0, BOOM), False, "open"),
+        (CircuitBreaker.reset, True, "closed"),
+    ],
+    ids=["isolate", "trip", "reset"],
+)
+def test_who_hears_that_the_circuit_is_half_open_may_decide_the_trials_fate(
+    act: Callable[[CircuitBreaker], None], *, let_through: bool, state: str
+) -> None:
+    scenario = Scenario()
+    scenario.half_open()
+    scenario.subscribers.add(lambda _: act(scenario.breaker), [CircuitHalfOpened])
+    if let_through:
+        scenario.breaker.admit().success()
+    else:
+        scenario.rejection()
+    assert scenario.breaker.state == state
+    assert scenario.breaker.isolated == (act is CircuitBreaker.isolate)
 
 
 def test_a_whole_outage_pt_044_pt_045_pt_047() -> None:

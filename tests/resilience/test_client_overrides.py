@@ -1,5 +1,5 @@
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 
 import httpx
@@ -9,13 +9,16 @@ from resilience import (
     AttemptTimeout,
     BreakerSettings,
     CircuitOpen,
+    Fallback,
     Policies,
     ResilientClient,
     RetryBudget,
     RetrySettings,
     Source,
     TotalTimeout,
+    Trip,
 )
+from resilience.fallback import Failure
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -40,8 +43,8 @@ class Slow:
         return httpx.Response(self.status)
 
 
-def client_of(server: Slow) -> ResilientClient:
-    source = Source(name="rates", base_url="http://rates.test", policies=POLICIES)
+def client_of(server: Slow, policies: Policies = POLICIES) -> ResilientClient:
+    source = Source(name="rates", base_url="http://rates.test", policies=policies)
     return ResilientClient([source], random=Random(1), transport=httpx.MockTransport(server))
 
 
@@ -107,3 +110,36 @@ async def test_calls_with_overrides_share_the_retry_budget_with_all_others() -> 
         counted = client.statistics("rates")
     assert (counted.requests, counted.retries) == (20, 5)
     assert server.requests == 25
+
+
+@dataclass
+class Unhashable:
+    """Stands for any callable of the policies: compared by value and so without a hash."""
+
+    answers: int = 0
+
+    def __call__(self, *_: httpx.Request | Failure) -> httpx.Response:
+        """Answer instead of the source."""
+        self.answers += 1
+        return httpx.Response(200)
+
+    def is_a_failure(self, outcome: Failure) -> bool:
+        """Fall back on every error."""
+        return isinstance(outcome, Exception)
+
+    def break_s(self, trip: Trip) -> float:
+        """Stay open for the longer the more often the trial has failed."""
+        return 1.0 + trip.half_open_trials
+
+
+async def test_callables_of_the_policies_need_no_hash_for_a_call_to_replace_others() -> None:
+    answer = Unhashable()
+    policies = replace(
+        POLICIES,
+        fallback=Fallback(answer=answer, when=answer.is_a_failure),
+        breaker=BreakerSettings(break_generator=answer.break_s),
+    )
+    async with client_of(Slow(delay_s=5), policies) as client:
+        for _ in range(2):
+            assert (await client.get("rates", "/", total_timeout_s=1)).status_code == 200
+    assert answer.answers == 2

@@ -1,6 +1,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from random import Random
 
 import httpx
@@ -12,6 +13,8 @@ from resilience import (
     BulkheadFull,
     BulkheadSettings,
     CircuitOpen,
+    Fallback,
+    HedgeSettings,
     Policies,
     ResilientClient,
     RetrySettings,
@@ -212,6 +215,74 @@ async def test_a_stream_holds_its_slot_until_it_is_left(leaving: str) -> None:
             await asyncio.wait([holder])
             assert holder.cancelled() == (leaving == "cancelled")
             assert (await client.get("files", "/slow")).status_code == 200
+
+
+class Body(httpx.AsyncByteStream):
+    """A body that knows whether it has been closed."""
+
+    closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"part"
+
+    async def aclose(self) -> None:
+        """Note it."""
+        self.closed = True
+
+
+@pytest.mark.virtual_clock
+async def test_a_stream_that_a_fallback_replaces_is_closed_and_its_slot_free_in_the_block() -> None:
+    opened: list[Body] = []
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        opened.append(Body())
+        return httpx.Response(206, stream=opened[-1])
+
+    policies = Policies(
+        fallback=Fallback(
+            answer=lambda _request, _failure: httpx.Response(200, content=b"kept"),
+            when=lambda outcome: isinstance(outcome, httpx.Response),
+        ),
+        bulkhead=BulkheadSettings(max_concurrent=1, max_queue=0),
+    )
+    source = Source(name="files", base_url="http://files.test", policies=policies)
+    async with (
+        ResilientClient(
+            [source], random=Random(1), transport=httpx.MockTransport(answer)
+        ) as client,
+        client.stream("GET", "files", "/") as response,
+    ):
+        assert await response.aread() == b"kept"
+        assert opened[0].closed
+        assert (await client.get("files", "/")).content == b"kept"
+    assert len(opened) == 2
+
+
+@pytest.mark.virtual_clock
+async def test_a_stream_that_lost_a_race_is_closed_and_its_slot_free_in_the_block() -> None:
+    opened: list[Body] = []
+
+    async def answer(_: httpx.Request) -> httpx.Response:
+        body = Body()
+        opened.append(body)
+        with suppress(asyncio.CancelledError):  # its headers came as it was cancelled
+            await asyncio.sleep(9 if body is opened[0] else 0.5)
+        return httpx.Response(200, stream=body)
+
+    policies = Policies(
+        hedge=HedgeSettings(delay_s=1),
+        bulkhead=BulkheadSettings(max_concurrent=2, max_queue=0),
+    )
+    source = Source(name="files", base_url="http://files.test", policies=policies)
+    async with ResilientClient(
+        [source], random=Random(1), transport=httpx.MockTransport(answer)
+    ) as client:
+        async with client.stream("GET", "files", "/") as response:
+            bodies = opened[:2]
+            assert sorted(body.closed for body in bodies) == [False, True]
+            assert (await client.get("files", "/")).content == b"part"
+        assert response.is_closed
+    assert all(body.closed for body in bodies)
 
 
 async def test_a_stream_that_never_opened_holds_no_slot() -> None:

@@ -105,7 +105,13 @@ async def test_which_failures_it_answers_is_the_callers_choice() -> None:
         await told.run(Script(RESET))
 
 
-@pytest.mark.parametrize("answer", [broken, too_late, no_response])
+async def cancelled_by_itself(_request: httpx.Request, _failure: Failure) -> httpx.Response:
+    lost: asyncio.Future[httpx.Response] = asyncio.get_running_loop().create_future()
+    lost.cancel()
+    return await lost
+
+
+@pytest.mark.parametrize("answer", [broken, too_late, no_response, cancelled_by_itself])
 async def test_when_the_fallback_fails_too_the_original_error_is_raised_with_a_note(
     answer: Answer,
 ) -> None:
@@ -127,9 +133,20 @@ async def test_when_the_fallback_fails_too_the_original_response_is_returned() -
     assert (failed.cause, repr(failed.error)) == (503, "KeyError('nothing kept')")
 
 
+async def cancelled_too(request: httpx.Request, failure: Failure) -> httpx.Response:
+    """Pass a cancellation of the caller's on to what is awaited, as a task group does."""
+    inner = asyncio.create_task(asyncio.sleep(9))
+    await inner
+    return kept(request, failure)
+
+
 async def test_a_cancelled_call_needs_no_answer_nor_does_a_cancelled_fallback_give_one() -> None:
-    for script in (Script(9.0), Script(500)):
-        told = Told(Policies(fallback=Fallback(answer=too_late, limit_s=60)))
+    for script, answer in (
+        (Script(9.0), too_late),
+        (Script(500), too_late),
+        (Script(500), cancelled_too),
+    ):
+        told = Told(Policies(fallback=Fallback(answer=answer, limit_s=60)))
         call = asyncio.create_task(told.run(script))
         await asyncio.sleep(0.1)
         call.cancel()

@@ -25,7 +25,9 @@ def test_the_breaker_defaults_are_those_of_polly_pt_001() -> None:
 
 
 def test_the_least_legal_breaker_is_accepted_pt_002() -> None:
-    BreakerSettings(failure_ratio=0, minimum_throughput=2, sampling_s=0.5, break_s=0.5)
+    least = BreakerSettings(failure_ratio=0, minimum_throughput=2, sampling_s=0.5, break_s=0.5)
+    rules = (least.failure_ratio, least.minimum_throughput, least.sampling_s, least.break_s)
+    assert rules == (0, 2, 0.5, 0.5)
 
 
 def test_all_that_is_wrong_with_a_breaker_is_said_at_once_pt_003() -> None:
@@ -90,7 +92,8 @@ def test_a_time_out_outside_10_ms_to_24_h_is_refused_pt_092(which: str, limit_s:
 
 @pytest.mark.parametrize("limit_s", [0.01, 1, HOUR_S])
 def test_a_time_out_from_10_ms_to_24_h_is_accepted_pt_093(limit_s: float) -> None:
-    Policies(total_timeout_s=limit_s, attempt_timeout_s=limit_s)
+    policies = Policies(total_timeout_s=limit_s, attempt_timeout_s=limit_s)
+    assert (policies.total_timeout_s, policies.attempt_timeout_s) == (limit_s, limit_s)
 
 
 def test_time_outs_must_fit_each_other_and_the_window_pt_128() -> None:

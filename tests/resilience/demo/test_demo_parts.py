@@ -2,6 +2,7 @@ import asyncio
 import dataclasses
 import io
 import json
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -26,10 +27,11 @@ from resilience import (
 )
 from resilience.demo.http_server import Reply, serving
 from resilience.demo.paint import wants_colour
-from resilience.demo.scenario import plan
+from resilience.demo.scenario import plan, repeated_plan
 from resilience.demo.servers import CRYPTO, WEATHER, CryptoExchange, Weather
 from resilience.demo.summary import broken_identities, summary
 from resilience.demo.timeline import Timeline
+from tests.resilience.clock import HandClock
 
 AT: Any = {"source": WEATHER, "at_s": 12.5}
 CALL: Any = {**AT, "request_id": 7, "attempt": 1}
@@ -224,6 +226,14 @@ def test_the_plan_is_a_hundred_requests_in_time_order_at_eleven_a_second() -> No
     assert len(requests) == 100
 
 
+def test_the_plan_goes_on_as_it_began() -> None:
+    first, second = list(islice(repeated_plan(), 100)), list(islice(repeated_plan(), 100, 200))
+    assert first == plan()
+    assert [(each.source, each.path) for each in second] == [(p.source, p.path) for p in first]
+    assert {round(b.at_s - a.at_s, 6) for a, b in zip(first, second, strict=True)} == {9.0}
+    assert first[-1].at_s < second[0].at_s
+
+
 async def test_the_exchange_accepts_eight_requests_in_any_second() -> None:
     now_s = 0.0
     exchange = CryptoExchange(lambda: now_s, Random(1))
@@ -250,8 +260,16 @@ async def test_the_exchange_fails_seven_in_a_hundred() -> None:
 @pytest.mark.parametrize(
     ("age_s", "status"), [(0, 200), (1.49, 200), (1.5, 500), (4.49, 500), (4.5, 200)]
 )
-async def test_the_weather_is_ill_for_three_seconds(age_s: float, status: int) -> None:
-    assert (await Weather(lambda: age_s)("/")).status == status
+@pytest.mark.parametrize("falls_ill", [True, False])
+async def test_the_weather_is_ill_for_three_seconds_if_at_all(
+    age_s: float, status: int, *, falls_ill: bool
+) -> None:
+    clock = HandClock()
+    clock.now_s = born_s = 1024.0
+    weather = Weather(clock, falls_ill=falls_ill)
+    clock.now_s = born_s + age_s
+    assert (await weather("/")).status == (status if falls_ill else 200)
+    assert ("500 from 1.5 s to 4.5 s" in weather.trouble) == falls_ill
 
 
 async def test_the_server_keeps_connections_alive_and_ends_with_its_block() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lab.files.experiments import read_experiment
 from tests.service_process import free_port
 
 ROOT = Path(__file__).parents[3]
@@ -26,6 +25,7 @@ def running(name: str, **env: str) -> Iterator[tuple[str, "subprocess.Popen[str]
         [*(sys.executable, "-W", "error", "-m", "resilience.demo.service"), name, f"--port={port}"],
         cwd=ROOT,
         env={**os.environ, **env},
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -51,31 +51,32 @@ def _await(url: str) -> None:
 
 
 @pytest.mark.integration
-def test_the_caller_tells_ok_from_failed_from_rejected_and_counts_attempts() -> None:
+def test_each_service_serves_and_ends_when_asked_to() -> None:
     with ExitStack() as stack:
-        crypto_url, _ = stack.enter_context(running("crypto"))
-        weather_url, weather = stack.enter_context(running("weather"))
+        crypto_url, crypto = stack.enter_context(running("crypto"))
+        weather_url, weather = stack.enter_context(running("weather", WEATHER_FALLS_ILL="true"))
         caller_url, caller = stack.enter_context(
             running("caller", CRYPTO_URL=crypto_url, WEATHER_URL=weather_url)
         )
-
-        def outcome(source: str) -> str:
-            reply = httpx.get(f"{caller_url}/call", params={"source": source}, timeout=10)
-            return str(reply.json()["outcome"])
-
-        assert [outcome("crypto"), outcome("weather")] == ["ok", "ok"]
-        weather.kill()
-        weather.wait()
-        assert [outcome("weather") for _ in range(3)] == ["failed", "rejected", "rejected"]
-        assert outcome("crypto") == "ok"
-        assert httpx.get(f"{caller_url}/call?source=sun").status_code == 404
-        attempts = httpx.get(f"{caller_url}/stats").json()["attempts"]
-        assert attempts >= 8  # one each that did well, five that opened the circuit, one more
-        caller.send_signal(signal.SIGTERM)
-        assert caller.wait(timeout=10) == 0
+        assert httpx.get(f"{caller_url}/call").json() == {"outcome": "weather_ok"}
+        assert httpx.get(f"{caller_url}/stats").json() == {"attempts": 1}
+        assert "500 from" in httpx.post(f"{weather_url}/begin").json()["trouble"]
+        for process in (crypto, weather, caller):
+            process.send_signal(signal.SIGTERM)
+        assert [each.wait(timeout=10) for each in (crypto, weather, caller)] == [0, 0, 0]
+        assert caller.stdout is not None
+        assert caller.stdout.readline().endswith("Weather answers 500 from 1.5 s to 4.5 s\n")
 
 
-def test_the_experiment_with_two_sources_is_valid() -> None:
-    experiment = read_experiment(ROOT / "experiments" / "two_sources.yaml")
-    assert [service.name for service in experiment.system.services][-1] == "caller"
-    assert experiment.outcome.classes == ("ok", "failed", "rejected")
+def test_a_switch_that_is_neither_on_nor_off_ends_the_service_at_once() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "resilience.demo.service", "weather", f"--port={free_port()}"],
+        cwd=ROOT,
+        env={**os.environ, "WEATHER_FALLS_ILL": "yes"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == """WEATHER_FALLS_ILL must be "true" or "false", got 'yes'\n"""
