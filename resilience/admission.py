@@ -19,6 +19,8 @@ from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 from resilience.token_bucket import TokenBucket
 
+_TOO_MANY_REQUESTS = int(HTTPStatus.TOO_MANY_REQUESTS)
+
 
 class AdmissionLayer:
     """Holds an attempt back until the source may be called; any of the three guards may be None.
@@ -66,7 +68,10 @@ class AdmissionLayer:
         Raises:
             CircuitOpen, RateLimited, BulkheadFull: Nothing was sent.
         """
-        permit = await self._admit(call)
+        if (self._breaker is None or self._breaker.closed) and self._take_at_once():
+            permit = self._permit()
+        else:
+            permit = await self._admit(call)
         try:
             response = await self._inner(call)
             self._hear(call, permit, response)
@@ -88,6 +93,7 @@ class AdmissionLayer:
             call.keep(response, bulkhead.release)
 
     async def _admit(self, call: Call) -> Permit | None:
+        """Do in full what the class says; the common attempt finds everything open."""
         self._counts.waiting += 1
         try:
             if self._breaker is not None:
@@ -165,7 +171,7 @@ class AdmissionLayer:
 
     def _hear(self, call: Call, permit: Permit | None, response: httpx.Response) -> None:
         status = response.status_code
-        limited = status == HTTPStatus.TOO_MANY_REQUESTS
+        limited = status == _TOO_MANY_REQUESTS
         if limited and self._bucket is not None:
             asked_s = retry_after_s(response, self._wall_clock)
             pause_s = self._bucket.pause(asked_s or 0.0)

@@ -38,6 +38,9 @@ class CircuitBreaker:
 
     Not thread-safe: use it from one event loop. No method awaits.
 
+    Attributes:
+        closed: Whether calls pass freely; the breaker's own to change.
+
     Args:
         settings: The rules.
         name: Of the source, for errors and events.
@@ -60,7 +63,7 @@ class CircuitBreaker:
         self._circuit = pybreaker.CircuitBreaker(name=name, throw_new_error_on_trip=False)
         self._trial_timeout_s = settings.trial_timeout_s or settings.break_s
         self._window = RollingWindow(settings.sampling_s)
-        self._closed = True  # as pybreaker has it, whose properties cost more than the rest
+        self.closed = True  # as pybreaker has it, whose properties cost more than the rest
         self._generation = 0
         self._consecutive_failures = 0
         self._half_open_trials = 0
@@ -109,7 +112,7 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
         """
-        if self._closed:
+        if self.closed:
             return Permit(self, self._generation)
         return self._admit_trial()
 
@@ -119,7 +122,7 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
         """
-        if self._closed:
+        if self.closed:
             return
         if self._isolated or self._blocked_until_s > self._clock():
             raise self._rejection()
@@ -200,7 +203,7 @@ class CircuitBreaker:
     def _is_current(self, permit: Permit) -> bool:
         if permit.generation != self._generation:
             return False
-        return self._closed or permit is self._trial
+        return self.closed or permit is self._trial
 
     def _trips(self, throughput: int, failures: int) -> bool:
         rules = self._settings
@@ -239,7 +242,7 @@ class CircuitBreaker:
         self._half_open_trials = 0
         self._last_cause = None
         self._blocked_until_s = -math.inf
-        was_closed = self._closed
+        was_closed = self.closed
         self._move(self._circuit.close)
         if not was_closed:
             self._publish(CircuitClosed)
@@ -248,7 +251,7 @@ class CircuitBreaker:
         self._generation += 1
         self._trial = None
         change()
-        self._closed = self._circuit.current_state == pybreaker.STATE_CLOSED
+        self.closed = self._circuit.current_state == pybreaker.STATE_CLOSED
 
     def _publish(self, kind: Callable[..., Event], **details: object) -> None:
         if self._subscribers:
