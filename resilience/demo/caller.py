@@ -14,7 +14,7 @@ from resilience.demo.scenario import PlannedRequest, repeated_plan
 from resilience.demo.servers import CRYPTO, WEATHER
 
 _CLASSES = {CRYPTO: "crypto", WEATHER: "weather"}
-_GATHERING_S = 0.25  # so that a round's first call is still under way when the next ones come
+_GATHERING_S = 0.5  # so that a round's first call is still under way when the next ones come
 _BEGIN_TIMEOUT_S = 5.0
 
 
