@@ -75,6 +75,7 @@ class ResilientClient(JsonCalls):
         wall_clock: Callable[[], datetime] = utc_now,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        self._is_closed = False
         self._subscribers = Subscribers()
         request_ids = count(1)
         self._sources: dict[str, _Guarded] = {}
@@ -150,12 +151,13 @@ class ResilientClient(JsonCalls):
             ValueError: The source is unknown, the path does not begin with "/", or a replaced
                 policy does not fit the others; nothing was sent.
             TypeError: An option is unknown, or JSON cannot say the body; nothing was sent.
+            RuntimeError: The client is closed; nothing was sent or counted.
             ResponseTooLarge: The body outgrew the limit.
             httpx.DecodingError: The body is not in the encoding that it claims.
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
             httpx.TransportError: See `Pipeline.run`.
         """
-        guarded = self._guarded(source)
+        guarded = self._ready(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
         run = _runner(guarded.pipeline, request, overrides_of(options))
         return await run(partial(_read, guarded.transport, request))
@@ -183,7 +185,7 @@ class ResilientClient(JsonCalls):
             httpx.TransportError: Reading the body, when the network fails; it is not retried.
             ValueError, TypeError and others: See `request`.
         """
-        guarded = self._guarded(source)
+        guarded = self._ready(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
         run = _runner(guarded.pipeline, request, overrides_of(options))
         opening = streamed(
@@ -193,7 +195,8 @@ class ResilientClient(JsonCalls):
             yield response
 
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Close all connections; calls are refused from now on."""
+        self._is_closed = True
         for guarded in self._sources.values():
             await guarded.transport.aclose()
 
@@ -213,6 +216,13 @@ class ResilientClient(JsonCalls):
         if breaker is None:
             raise ValueError(f"{source!r} has no circuit breaker; give its policies one")
         return breaker
+
+    def _ready(self, source: str) -> _Guarded:
+        if self._is_closed:
+            raise RuntimeError(
+                "the client is closed; make another, or close it after its last call"
+            )
+        return self._guarded(source)
 
     def _guarded(self, source: str) -> _Guarded:
         try:

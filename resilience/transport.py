@@ -55,13 +55,21 @@ class AttemptTransport(AiohttpTransport):
             outside("max_connection_age_s", max_connection_age_s, 0, DAY_S, "it is in seconds"),
         )
         super().__init__(trust_env=False, client=self._open_session)
+        self._is_closed = False
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
         self._keepalive_s = keepalive_s
         self._max_connection_age_s = max_connection_age_s
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the response once its headers are there; reading the body is up to the caller."""
+        """Return the response once its headers are there; reading the body is up to the caller.
+
+        Raises:
+            RuntimeError: The transport is closed, maybe while the call waited for its retry.
+            httpx.TransportError: The network failed.
+        """
+        if self._is_closed:
+            raise RuntimeError("the client is closed; close it after its last call has ended")
         try:
             response = await super().handle_async_request(request)
         except (httpx.TransportError, aiohttp.ClientError) as error:
@@ -76,6 +84,11 @@ class AttemptTransport(AiohttpTransport):
             extensions=response.extensions,
             limit_bytes=self._max_response_bytes,
         )
+
+    async def aclose(self) -> None:
+        """Close all connections; requests are refused from now on."""
+        self._is_closed = True
+        await super().aclose()
 
     def _open_session(self) -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(
