@@ -15,6 +15,7 @@ from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
 from resilience.errors import ResponseTooLarge, StaleConnection
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
@@ -38,6 +39,7 @@ class AttemptTransport(AiohttpTransport):
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is no number.
     """
 
     def __init__(
@@ -48,6 +50,10 @@ class AttemptTransport(AiohttpTransport):
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
     ) -> None:
+        expect("max_connections", max_connections, int, "100 is usual")
+        expect("max_response_bytes", max_response_bytes, int | float, "it is in bytes")
+        expect("keepalive_s", keepalive_s, int | float, "it is in seconds")
+        expect("max_connection_age_s", max_connection_age_s, int | float, "it is in seconds")
         refuse(
             outside("max_connections", max_connections, 1, 65_535, "100 is usual"),
             outside("max_response_bytes", max_response_bytes, 0, math.inf, "it is in bytes"),
