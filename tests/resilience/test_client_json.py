@@ -180,6 +180,7 @@ async def test_every_method_has_a_typed_and_a_raw_form(method: str) -> None:
         ([PlainRate("USD", Decimal(1))], '[{"code":"USD","value":"1"}]'),
         ({"on": dt.date(2026, 11, 29)}, '{"on":"2026-11-29"}'),
         (0, "0"),
+        (None, "null"),
     ],
 )
 async def test_a_body_may_be_any_value_that_json_or_pydantic_can_say(
