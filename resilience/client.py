@@ -15,8 +15,9 @@ import httpx
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.events import Event
 from resilience.json_calls import JsonCalls
+from resilience.kinds import expect
 from resilience.pipeline import Pipeline
-from resilience.request import RequestOptions, build_request, overrides_of, source_headers
+from resilience.request import RequestOptions, address_of, build_request, overrides_of
 from resilience.retry_after import utc_now
 from resilience.source import Overrides, Source
 from resilience.statistics import SourceStatistics
@@ -61,6 +62,7 @@ class ResilientClient(JsonCalls):
 
     Raises:
         ValueError: Two sources share a name, or a setting is out of range.
+        TypeError: A source is no Source, or a setting no number.
     """
 
     def __init__(
@@ -75,15 +77,16 @@ class ResilientClient(JsonCalls):
         wall_clock: Callable[[], datetime] = utc_now,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        self._is_closed = False
         self._subscribers = Subscribers()
         request_ids = count(1)
         self._sources: dict[str, _Guarded] = {}
         for source in sources:
+            expect("a source", source, Source, "make it a Source")
             if source.name in self._sources:
                 raise ValueError(f"two sources are named {source.name!r}; names must differ")
             self._sources[source.name] = _Guarded(
-                source.base_url.rstrip("/"),
-                source_headers(source.headers),
+                *address_of(source),
                 Pipeline(
                     source.policies,
                     source=source.name,
@@ -142,20 +145,23 @@ class ResilientClient(JsonCalls):
         Args:
             method: HTTP method, any case.
             source: Name of a source.
-            path: Begins with "/", or is empty; appended to the source's base URL.
+            path: Begins with "/", or is empty; appended to the source's base URL. It may have a
+                query, but neither a fragment nor "..", which would lead out of the base URL.
             options: Query, headers and body, and policies to replace in this call: see
                 `RequestOptions`.
 
         Raises:
-            ValueError: The source is unknown, the path does not begin with "/", or a replaced
-                policy does not fit the others; nothing was sent.
-            TypeError: An option is unknown, or JSON cannot say the body; nothing was sent.
+            ValueError: The source is unknown, HTTP cannot carry the method, path, query, headers
+                or body, or a replaced policy does not fit the others; nothing was sent or counted.
+            TypeError: An option is unknown or of the wrong kind, or JSON cannot say the body;
+                nothing was sent or counted.
+            RuntimeError: The client is closed; nothing was sent or counted.
             ResponseTooLarge: The body outgrew the limit.
             httpx.DecodingError: The body is not in the encoding that it claims.
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
             httpx.TransportError: See `Pipeline.run`.
         """
-        guarded = self._guarded(source)
+        guarded = self._ready(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
         run = _runner(guarded.pipeline, request, overrides_of(options))
         return await run(partial(_read, guarded.transport, request))
@@ -174,16 +180,17 @@ class ResilientClient(JsonCalls):
 
         The policies see the call until then: retries and time-outs end with the headers, and the
         breaker judges by them. The body may take as long as it likes, but no pause in it longer
-        than `idle_timeout_s` seconds (None for any), and it may be of any size. A transient
-        response (5xx, 408, 429) is read whole at once, as `request` reads it. The slot of the
-        bulkhead is held until the block is left, that of a response dropped on the way is not.
+        than `idle_timeout_s` seconds (10 ms..24 h; None for any), and it may be of any size. A
+        transient response (5xx, 408, 429) is read whole at once, as `request` reads it. The slot
+        of the bulkhead is held until the block is left, that of a response dropped on the way is
+        not.
 
         Raises:
             StreamIdle: Reading the body, after such a pause.
             httpx.TransportError: Reading the body, when the network fails; it is not retried.
             ValueError, TypeError and others: See `request`.
         """
-        guarded = self._guarded(source)
+        guarded = self._ready(source)
         request = build_request(method, guarded.base_url, path, guarded.headers, options)
         run = _runner(guarded.pipeline, request, overrides_of(options))
         opening = streamed(
@@ -193,7 +200,8 @@ class ResilientClient(JsonCalls):
             yield response
 
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Close all connections; calls are refused from now on."""
+        self._is_closed = True
         for guarded in self._sources.values():
             await guarded.transport.aclose()
 
@@ -213,6 +221,13 @@ class ResilientClient(JsonCalls):
         if breaker is None:
             raise ValueError(f"{source!r} has no circuit breaker; give its policies one")
         return breaker
+
+    def _ready(self, source: str) -> _Guarded:
+        if self._is_closed:
+            raise RuntimeError(
+                "the client is closed; make another, or close it after its last call"
+            )
+        return self._guarded(source)
 
     def _guarded(self, source: str) -> _Guarded:
         try:

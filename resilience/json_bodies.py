@@ -5,13 +5,15 @@ what the `json` module makes of them.
 """
 
 import json
-from collections.abc import Callable, Hashable
+import math
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import httpx
 
 from resilience.errors import InvalidBody
+from resilience.type_forms import SameForm
 
 T = TypeVar("T")
 _PLAIN = (object, dict, list)
@@ -25,20 +27,28 @@ def encode(value: object) -> bytes:
 
     Raises:
         TypeError: JSON cannot say it.
-        ValueError: It holds NaN or an infinity.
+        ValueError: It holds NaN or an infinity, or itself, or is nested too deeply.
     """
-    text = json.dumps(
-        value,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        allow_nan=False,
-        default=_jsonable if _has_pydantic() else None,
-    )
+    try:
+        text = json.dumps(
+            value,
+            ensure_ascii=False,
+            separators=(",", ":"),
+            allow_nan=False,
+            default=_jsonable if _has_pydantic() else None,
+        )
+    except RecursionError as error:
+        raise ValueError("the JSON body is nested too deeply; send a flatter one") from error
     return text.encode()
 
 
 def reader_of(as_type: type[T]) -> Callable[[httpx.Response], T]:
     """Return what reads a body as `as_type`, or raises InvalidBody.
+
+    NaN and the infinities are no JSON (RFC 8259), whatever the type. A number that no float can
+    hold, such as 1e999, is JSON: `dict`, `list` and `object` refuse it, because they would make an
+    infinity of it, while a type decides for itself (`float` takes the infinity; pydantic's
+    `FiniteFloat`, and Decimal, refuse it).
 
     Args:
         as_type: A class or type form that pydantic can validate: models, dataclasses, `list[int]`
@@ -56,12 +66,28 @@ def reader_of(as_type: type[T]) -> Callable[[httpx.Response], T]:
             f"reading JSON as {as_type!r} needs pydantic, which is not installed; "
             "install it, or ask for dict, list or object"
         )
-    return _typed(cast("Hashable", as_type))
+    return _typed(SameForm(as_type))
+
+
+def _no_number(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if -math.inf < number < math.inf:
+        return number
+    raise ValueError(f"{digits:.20} is too large for a float")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_number)
+_STRICT_AND_FINITE = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+_NO_NUMBERS = (b"NaN", b"Infinity")
 
 
 def _plain(response: httpx.Response, as_type: type[T]) -> T:
     try:
-        value = json.loads(response.content)
+        value = _STRICT_AND_FINITE.decode(response.content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InvalidBody(response, f"it is not JSON ({error})") from error
     if not isinstance(value, as_type):
@@ -70,18 +96,33 @@ def _plain(response: httpx.Response, as_type: type[T]) -> T:
 
 
 @lru_cache(maxsize=256)  # building one costs a hundred calls
-def _typed(as_type: Any) -> Callable[[httpx.Response], Any]:  # noqa: ANN401 - any form of type
+def _typed(same: SameForm) -> Callable[[httpx.Response], Any]:
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only when it is needed
 
-    adapter: TypeAdapter[Any] = TypeAdapter(as_type)
+    adapter = TypeAdapter(same.form)
 
     def read(response: httpx.Response) -> Any:  # noqa: ANN401 - an `as_type`
+        _refuse_no_numbers(response)
         try:
             return adapter.validate_json(response.content)
         except ValidationError as error:
             raise InvalidBody(response, _first_complaint(error.errors())) from error
 
     return read
+
+
+def _refuse_no_numbers(response: httpx.Response) -> None:
+    """Raise InvalidBody at a NaN or an infinity, which pydantic's parser lets through.
+
+    It has no switch for that beside a setting of each model.
+    """
+    body = response.content
+    if not any(word in body for word in _NO_NUMBERS):
+        return  # nearly always, and far cheaper than parsing twice
+    try:
+        _STRICT.decode(body.decode())
+    except (ValueError, RecursionError) as error:
+        raise InvalidBody(response, f"it is not JSON ({error})") from error
 
 
 def _first_complaint(complaints: Any) -> str:  # noqa: ANN401 - pydantic's own type, imported late

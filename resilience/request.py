@@ -1,5 +1,6 @@
 """What a caller may say about one request, and the request that comes of it."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
@@ -7,7 +8,9 @@ from typing import Any, cast
 import httpx
 
 from resilience.json_bodies import encode
-from resilience.source import Overrides
+from resilience.kinds import expect
+from resilience.sendable import check_headers, check_method, check_path
+from resilience.source import Overrides, Source
 
 # What httpx decodes without an extra package; aiohttp would offer what only it can decode.
 _DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate"}
@@ -17,10 +20,11 @@ class RequestOptions(Overrides, total=False):
     """What a call may add to its method, source and path.
 
     Attributes:
-        params: Of the query.
-        headers: Beside, or instead of, the source's own.
+        params: Of the query, after those that the path may have.
+        headers: Beside, or instead of, the source's own; printable ASCII.
         content: Body; bytes or text only, because each attempt sends it again.
-        json: Body as a value, see `json_bodies.encode`; instead of `content`.
+        json: Body as a value, see `json_bodies.encode`; instead of `content`. None is the body
+            `null`: leave it out for no body.
     """
 
     params: Mapping[str, str] | None
@@ -29,13 +33,26 @@ class RequestOptions(Overrides, total=False):
     json: Any
 
 
+_JSON_HEADERS = httpx.Headers({"content-type": "application/json"})
+_USUAL_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _OPTIONS = frozenset(RequestOptions.__annotations__)
 _OVERRIDES = frozenset(Overrides.__annotations__)
 
 
-def source_headers(headers: Mapping[str, str]) -> httpx.Headers:
-    """Return what every request to a source with these headers carries."""
-    return httpx.Headers({**_DEFAULT_HEADERS, **headers})
+def address_of(source: Source) -> tuple[str, httpx.Headers]:
+    """Return where requests to a source go, and the headers that all of them carry.
+
+    The base URL has no "/" at its end, and no user and password: they are a header among the
+    others, which a call may replace, and stay out of messages that tell the URL.
+    """
+    url = httpx.URL(source.base_url)
+    headers = httpx.Headers(_DEFAULT_HEADERS)
+    if url.userinfo:
+        credentials = b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")
+        headers["authorization"] = f"Basic {credentials}"
+        url = url.copy_with(userinfo=b"")
+    headers.update(source.headers)
+    return str(url).rstrip("/"), headers
 
 
 def overrides_of(options: RequestOptions) -> Overrides:
@@ -57,35 +74,54 @@ def build_request(
         options: Of the call.
 
     Raises:
-        ValueError: The path does not begin with "/", both bodies are given, or `json` holds NaN.
-        TypeError: JSON cannot say what `json` holds, or an option is unknown.
+        ValueError: A part cannot be sent (see `sendable`), both bodies are given, or `json` holds
+            NaN or is nested too deeply.
+        TypeError: A part is of the wrong kind, JSON cannot say what `json` holds, or an option is
+            unknown.
     """
     if not options.keys() <= _OPTIONS:
         unknown = ", ".join(sorted(options.keys() - _OPTIONS))
         raise TypeError(f"unknown option {unknown}; known: {', '.join(sorted(_OPTIONS))}")
-    if path and not path.startswith("/"):
-        raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')
-    content, value = options.get("content"), options.get("json")
-    if content is not None and value is not None:
-        raise ValueError("content and json are both given, but a request has one body; drop one")
+    if method not in _USUAL_METHODS:
+        check_method(method)
     headers = own
-    if extra := options.get("headers"):
+    if (extra := options.get("headers")) is not None:
+        check_headers(extra)
         headers = _merged(own, extra)
-    if value is not None:
-        content = encode(value)
-        headers = _merged(httpx.Headers({"content-type": "application/json"}), headers)
-    return httpx.Request(
-        method,
-        _parsed(base_url + path),
-        params=options.get("params"),
-        headers=headers,
-        content=content,
-    )
+    content = _content(options)
+    if "json" in options:
+        headers = _merged(_JSON_HEADERS, headers)
+    url = _url(base_url, path, options.get("params"))
+    return httpx.Request(method, url, headers=headers, content=content)
+
+
+def _content(options: RequestOptions) -> bytes | str | None:
+    content = options.get("content")
+    if content is None:
+        return encode(options["json"]) if "json" in options else None
+    if "json" in options:
+        raise ValueError("content and json are both given, but a request has one body; drop one")
+    expect("content", content, bytes | str, "join its parts: each attempt sends the body again")
+    return content
+
+
+def _url(base_url: str, path: str, params: Mapping[str, str] | None) -> httpx.URL:
+    expect("path", path, str, 'write it like "/rates/USD"')
+    try:
+        url = _parsed(base_url, path)
+        if params is None:
+            return url
+        expect("params", params, Mapping, 'write them like {"days": "3"}')
+        both = (url.query.decode("ascii"), str(httpx.QueryParams(params)))
+        return url.copy_with(query="&".join(filter(None, both)).encode("ascii") or None)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"no URL can be made of path {path!r:.80}: {error}") from error
 
 
 @lru_cache(maxsize=256)  # parsing costs more than all policies, and paths repeat
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)
+def _parsed(base_url: str, path: str) -> httpx.URL:
+    check_path(path)
+    return httpx.URL(base_url + path)
 
 
 def _merged(own: httpx.Headers, extra: Mapping[str, str]) -> httpx.Headers:

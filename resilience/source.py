@@ -1,21 +1,42 @@
 """A source of data over HTTP, and the policies that guard calls to it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
-
-import httpx
 
 from resilience.adaptive_limit import AdaptiveSettings
 from resilience.breaker_settings import BreakerSettings
 from resilience.bulkhead import BulkheadSettings
 from resilience.fallback import Fallback
 from resilience.hedging import HedgeSettings
+from resilience.kinds import expect, expect_number
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.rate_limit import RateLimit
 from resilience.retry_settings import RetrySettings
+from resilience.sendable import check_headers, complaint_about_base_url
 
 _SHORTEST_TIMEOUT_S = 0.01
+_SETTINGS = {
+    "fallback": Fallback,
+    "retry": RetrySettings,
+    "hedge": HedgeSettings,
+    "bulkhead": BulkheadSettings,
+    "adaptive": AdaptiveSettings,
+    "rate_limit": RateLimit,
+    "breaker": BreakerSettings,
+}
+
+
+def complaint_about_timeout(name: str, limit_s: float | None) -> str | None:
+    """Return a complaint if `limit_s` is outside of 10 ms..24 h; None is no limit.
+
+    Raises:
+        TypeError: It is no number.
+    """
+    expect_number(name, limit_s, "it is a number of seconds, or None for no limit")
+    return outside(
+        name, limit_s, _SHORTEST_TIMEOUT_S, DAY_S, "it is in seconds, or None for no limit"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +60,7 @@ class Policies:
 
     Raises:
         ValueError: A value is out of range, or two do not fit each other.
+        TypeError: A value is no number, or no settings of its policy.
     """
 
     fallback: Fallback | None = None
@@ -52,11 +74,17 @@ class Policies:
     attempt_timeout_s: float | None = None
 
     def __post_init__(self) -> None:
+        for name, kind in _SETTINGS.items():
+            if (value := getattr(self, name)) is not None and not isinstance(value, kind):
+                expect(name, value, kind, f"make it a {kind.__name__}, or None for no such policy")
         total_s, attempt_s = self.total_timeout_s, self.attempt_timeout_s
+        complaints = (
+            complaint_about_timeout("total_timeout_s", total_s),
+            complaint_about_timeout("attempt_timeout_s", attempt_s),
+        )
         too_long = total_s is not None and attempt_s is not None and attempt_s > total_s
         refuse(
-            outside("total_timeout_s", total_s, _SHORTEST_TIMEOUT_S, DAY_S, "it is in seconds"),
-            outside("attempt_timeout_s", attempt_s, _SHORTEST_TIMEOUT_S, DAY_S, "it is in seconds"),
+            *complaints,
             f"attempt_timeout_s must be at most total_timeout_s ({total_s:g}), got {attempt_s:g}; "
             "lower the one or raise the other"
             if too_long
@@ -97,45 +125,68 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
 
     Raises:
         ValueError: A value is out of range, or does not fit the others.
+        TypeError: A time-out is no number, or `retry` no RetrySettings.
     """
     total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
+    expect_number("total_timeout_s", total_s, "it is a number of seconds, or None for no limit")
     if total_s is not None and attempt_s is not None and total_s < attempt_s:
         overrides = {"attempt_timeout_s": total_s, **overrides}
     return replace(policies, **overrides)
 
 
+class _FixedHeaders(Mapping[str, str]):
+    """Headers that nobody changes any more, so that what holds them can be a key."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._values = dict(headers)
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An HTTP API that calls go to.
+    """An HTTP API that calls go to; it never changes, and can be a key.
 
     Attributes:
         name: What calls, errors and events name it by.
-        base_url: Where it is, with scheme and host; paths of calls are appended.
-        headers: Sent with every request.
+        base_url: Where it is, with scheme and host; paths of calls are appended. A user and a
+            password in it are sent as an Authorization header, unless `headers` has one.
+        headers: Sent with every request; copied. They may be secret, so `repr` leaves them out.
         policies: What guards the calls.
 
     Raises:
-        ValueError: The name is empty or the URL is no absolute http(s) one.
+        ValueError: The name is empty, the URL is no absolute http(s) one with a port in 1..65535,
+            or a header cannot be sent.
+        TypeError: A value is of the wrong kind.
     """
 
     name: str
     base_url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     policies: Policies = field(default_factory=Policies)
 
     def __post_init__(self) -> None:
+        expect("name", self.name, str, "write it as text")
+        expect("base_url", self.base_url, str, "write it as text")
+        expect("policies", self.policies, Policies, "leave it out for none, or make it Policies()")
+        check_headers(self.headers)
         refuse(
             None if self.name else "name must not be empty; calls and events go by it",
-            None
-            if _is_absolute(self.base_url)
-            else f"base_url must be an absolute http(s) URL, got {self.base_url!r}; "
-            "write it like http://127.0.0.1:5401",
+            complaint_about_base_url(self.base_url),
         )
-
-
-def _is_absolute(base_url: str) -> bool:
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL:
-        return False
-    return url.scheme in {"http", "https"} and bool(url.host) and not url.query and not url.fragment
+        object.__setattr__(self, "headers", _FixedHeaders(self.headers))

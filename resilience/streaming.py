@@ -9,6 +9,8 @@ import httpx
 from resilience.call import Keep, Send
 from resilience.errors import StreamIdle
 from resilience.outcome import is_transient_status
+from resilience.ranges import refuse
+from resilience.source import complaint_about_timeout
 from resilience.time_limit import TimeLimit
 from resilience.whole_body import read_whole
 
@@ -36,8 +38,13 @@ async def streamed(
     Args:
         run: Puts the policies around the opening.
         open_response: Sends the request once and returns when the headers are there.
-        idle_timeout_s: Longest silence between two parts of the body, in seconds; None for any.
+        idle_timeout_s: Longest silence between two parts of the body, in seconds, 10 ms..24 h;
+            None for any.
+
+    Raises:
+        ValueError, TypeError: `idle_timeout_s` is out of range or no number; nothing was sent.
     """
+    refuse(complaint_about_timeout("idle_timeout_s", idle_timeout_s))
     opened = _Opened()
 
     async def open_once() -> httpx.Response:

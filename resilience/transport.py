@@ -15,6 +15,7 @@ from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
 from resilience.errors import ResponseTooLarge, StaleConnection
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
@@ -38,6 +39,7 @@ class AttemptTransport(AiohttpTransport):
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is no number.
     """
 
     def __init__(
@@ -48,6 +50,10 @@ class AttemptTransport(AiohttpTransport):
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
     ) -> None:
+        expect("max_connections", max_connections, int, "100 is usual")
+        expect("max_response_bytes", max_response_bytes, int | float, "it is in bytes")
+        expect("keepalive_s", keepalive_s, int | float, "it is in seconds")
+        expect("max_connection_age_s", max_connection_age_s, int | float, "it is in seconds")
         refuse(
             outside("max_connections", max_connections, 1, 65_535, "100 is usual"),
             outside("max_response_bytes", max_response_bytes, 0, math.inf, "it is in bytes"),
@@ -55,13 +61,21 @@ class AttemptTransport(AiohttpTransport):
             outside("max_connection_age_s", max_connection_age_s, 0, DAY_S, "it is in seconds"),
         )
         super().__init__(trust_env=False, client=self._open_session)
+        self._is_closed = False
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
         self._keepalive_s = keepalive_s
         self._max_connection_age_s = max_connection_age_s
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the response once its headers are there; reading the body is up to the caller."""
+        """Return the response once its headers are there; reading the body is up to the caller.
+
+        Raises:
+            RuntimeError: The transport is closed, maybe while the call waited for its retry.
+            httpx.TransportError: The network failed.
+        """
+        if self._is_closed:
+            raise RuntimeError("the client is closed; close it after its last call has ended")
         try:
             response = await super().handle_async_request(request)
         except (httpx.TransportError, aiohttp.ClientError) as error:
@@ -76,6 +90,11 @@ class AttemptTransport(AiohttpTransport):
             extensions=response.extensions,
             limit_bytes=self._max_response_bytes,
         )
+
+    async def aclose(self) -> None:
+        """Close all connections; requests are refused from now on."""
+        self._is_closed = True
+        await super().aclose()
 
     def _open_session(self) -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(

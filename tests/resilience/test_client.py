@@ -132,6 +132,8 @@ async def test_subscribers_hear_of_every_source() -> None:
 async def test_wrong_names_and_paths_are_refused_before_anything_is_sent() -> None:
     with pytest.raises(ValueError, match="two sources are named 'rates'"):
         Server().client(source(), source())
+    with pytest.raises(TypeError, match="a source has the wrong type: got 'rates'"):
+        Server().client("rates")  # type: ignore[arg-type]
     server = Server()
     async with server.client(source()) as client:
         with pytest.raises(ValueError, match="no source 'rate'; known: 'rates'"):

@@ -1,4 +1,5 @@
 import datetime as dt
+import math
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -8,11 +9,12 @@ from typing import Annotated, Any
 
 import httpx
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 from typing_extensions import TypedDict
 
 from resilience import HttpError, InvalidBody, Policies, ResilientClient, RetrySettings, Source
 from resilience.errors import excerpt_of
+from resilience.json_bodies import reader_of
 
 
 class Rate(BaseModel):
@@ -71,6 +73,11 @@ DOLLAR = b'{"code": "USD", "value": 41.25}'
         (list, b"[null]", [None]),
         (object, b"null", None),
         (object, b'"text"', "text"),
+        (object, b'\xef\xbb\xbf{"a": 1.5e2}', {"a": 150.0}),
+        (dict, b'{"a": "NaN"}', {"a": "NaN"}),
+        (list[str], b'["NaN", "Infinity"]', ["NaN", "Infinity"]),
+        (list[float], b"[1e999]", [math.inf]),
+        (Annotated[int, ["meta"]], b"7", 7),
     ],
     ids=str,
 )
@@ -79,6 +86,25 @@ async def test_a_body_is_read_as_the_type_asked_for(
 ) -> None:
     async with client_of(body) as client:
         assert await client.get_json("rates", "/", as_type=as_type) == value
+
+
+@dataclass(frozen=True)
+class OtherRate:
+    """Fits whatever a PlainRate fits."""
+
+    code: str
+    value: Decimal
+
+
+async def test_a_union_is_read_as_the_first_of_its_types_that_fits() -> None:
+    async with client_of(DOLLAR) as client:
+        one: Any = await client.get_json("rates", "/", as_type=PlainRate | OtherRate)  # type: ignore[arg-type]
+        other: Any = await client.get_json("rates", "/", as_type=OtherRate | PlainRate)  # type: ignore[arg-type]
+    assert (type(one), type(other)) == (PlainRate, OtherRate)
+
+
+def test_the_reader_of_a_form_is_made_once() -> None:
+    assert reader_of(list[int | None]) is reader_of(list[int | None])
 
 
 @pytest.mark.parametrize(
@@ -94,6 +120,16 @@ async def test_a_body_is_read_as_the_type_asked_for(
         (object, b"{", "it is not JSON"),
         (object, b"\xff\xfe", "it is not JSON"),
         (object, b"[" * 100_000, "it is not JSON"),
+        (dict, b'{"a": NaN}', r"it is not JSON \(NaN is no number"),
+        (list, b"[-Infinity]", "-Infinity is no number"),
+        (object, b"1e999", "1e999 is too large for a float"),
+        (object, b"-1" + b"0" * 400 + b".5", "too large for a float"),
+        (object, '"text"'.encode("utf-16"), "it is not JSON"),
+        (float, b"NaN", "NaN is no number"),
+        (FiniteFloat, b"1e999", "finite number"),
+        (Decimal, b"1e999", "finite number"),
+        (list[float], b"[Infinity]", "Infinity is no number"),
+        (RateDict, b'{"code": "NaN", "value": NaN}', "NaN is no number"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -144,6 +180,7 @@ async def test_every_method_has_a_typed_and_a_raw_form(method: str) -> None:
         ([PlainRate("USD", Decimal(1))], '[{"code":"USD","value":"1"}]'),
         ({"on": dt.date(2026, 11, 29)}, '{"on":"2026-11-29"}'),
         (0, "0"),
+        (None, "null"),
     ],
 )
 async def test_a_body_may_be_any_value_that_json_or_pydantic_can_say(
@@ -164,11 +201,27 @@ async def test_the_content_type_of_a_json_body_can_be_another() -> None:
     assert requests[0].headers.get_list("content-type") == ["application/merge-patch+json"]
 
 
+async def test_a_call_without_json_has_no_body() -> None:
+    requests: list[httpx.Request] = []
+    async with client_of(b"", requests=requests) as client:
+        await client.post("rates", "/")
+    assert requests[0].content == b""
+    assert "content-type" not in requests[0].headers
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"json": float("nan")}, ValueError, "JSON compliant"),
         pytest.param({"json": object()}, TypeError, "a body cannot hold", id="object"),
+        pytest.param({"json": nested(100_000)}, ValueError, "nested too deeply", id="deep"),
         ({"json": 1, "content": "1"}, ValueError, "drop one"),
         ({"parms": {}}, TypeError, "unknown option parms; known: .*params"),
     ],

@@ -1,6 +1,7 @@
 import asyncio
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 import httpx
 import pytest
@@ -85,6 +86,20 @@ async def test_an_override_that_does_not_fit_the_other_policies_is_refused() -> 
     async with client_of(server) as client:
         with pytest.raises(ValueError, match="attempt_timeout_s must be at most total_timeout_s"):
             await client.get("rates", "/", attempt_timeout_s=11)
+    assert server.requests == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"total_timeout_s": "5"}, {"attempt_timeout_s": True}, {"retry": 3}], ids=str
+)
+async def test_an_override_of_the_wrong_type_is_refused_and_not_counted(
+    wrong: Any,  # noqa: ANN401
+) -> None:
+    server = Slow()
+    async with client_of(server) as client:
+        with pytest.raises(TypeError, match=f"{next(iter(wrong))} has the wrong type"):
+            await client.get("rates", "/", **wrong)
+        assert client.statistics("rates").requests == 0
     assert server.requests == 0
 
 

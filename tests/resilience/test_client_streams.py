@@ -1,8 +1,10 @@
 import asyncio
 import gc
+import math
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from random import Random
+from typing import Any
 
 import httpx
 import pytest
@@ -87,6 +89,28 @@ async def test_a_body_that_pauses_too_long_ends_in_stream_idle() -> None:
         with pytest.raises(StreamIdle, match=r"silent for 0\.05 s"):
             async with client.stream("GET", "files", "/", idle_timeout_s=0.05) as response:
                 parts += [part async for part in response.aiter_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "error"),
+    [
+        (math.nan, ValueError),
+        (math.inf, ValueError),
+        (-1, ValueError),
+        (0, ValueError),
+        ("5", TypeError),
+        (True, TypeError),
+    ],
+)
+async def test_an_idle_limit_that_is_none_is_refused_before_anything_is_sent(
+    limit_s: Any,  # noqa: ANN401
+    error: type[Exception],
+) -> None:
+    async with client_of("http://127.0.0.1:9") as client:
+        with pytest.raises(error, match=r"^idle_timeout_s .*None for no limit"):
+            async with client.stream("GET", "files", "/", idle_timeout_s=limit_s):
+                pass
+        assert client.statistics("files").requests == 0
 
 
 async def broken_after_a_part(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -3,6 +3,7 @@ import gzip
 import socket
 import struct
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -195,6 +196,22 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
 )
 def test_a_setting_out_of_range_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
+        AttemptTransport(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_connections": "5"},
+        {"max_connections": 2.5},
+        {"max_response_bytes": None},
+        {"keepalive_s": "4"},
+        {"max_connection_age_s": None},
+    ],
+    ids=str,
+)
+def test_a_setting_that_is_no_number_is_refused(wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(TypeError, match=f"{next(iter(wrong))} has the wrong type"):
         AttemptTransport(**wrong)
 
 

@@ -1,0 +1,49 @@
+import asyncio
+from random import Random
+
+import httpx
+import pytest
+
+from resilience import Policies, ResilientClient, RetrySettings, Source
+from resilience.transport import AttemptTransport
+from tests.resilience.peers import read_request, scripted_peer
+
+
+async def test_a_closed_client_says_so_and_counts_nothing() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200))
+    source = Source(name="rates", base_url="http://rates.test")
+    async with ResilientClient([source], random=Random(1), transport=transport) as client:
+        await client.get("rates", "/")
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        await client.get("rates", "/")
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        async with client.stream("GET", "rates", "/"):
+            pass
+    await client.aclose()
+    assert client.statistics("rates").requests == 1
+
+
+async def test_a_transport_closed_before_its_first_request_opens_no_connection() -> None:
+    transport = AttemptTransport()
+    await transport.aclose()
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.1:9"))
+    assert transport.client == transport._open_session
+
+
+async def test_a_call_that_would_be_retried_after_the_close_says_so_too() -> None:
+    arrived = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        arrived.set()
+        await reader.read()
+
+    policies = Policies(total_timeout_s=10, retry=RetrySettings(base_delay_s=0))
+    async with scripted_peer(silent) as url:
+        source = Source(name="rates", base_url=url, policies=policies)
+        async with ResilientClient([source], random=Random(1)) as client:
+            call = asyncio.create_task(client.get("rates", "/"))
+            await arrived.wait()
+        with pytest.raises(RuntimeError, match="the client is closed"):
+            await call
