@@ -15,12 +15,12 @@ from pathlib import Path
 from lab.files import read_system
 from lab.load_worker import LoadWorker, start_load_worker
 from lab.running import bring_up
-from loadgen import Load, OutcomeRule, summarise
+from loadgen import Closed, JsonFieldRule, Load, Request, summarise
 
 REQUESTS, TASKS, ROUNDS = 2_000, 4, 5
 WRK_S = 2
 BARE = "rates"  # by wrk
-RULE = OutcomeRule(json_field="source", classes=("fresh", "stale"))
+RULE = JsonFieldRule(json_field="source", classes=("fresh", "stale"))
 
 
 async def main() -> None:
@@ -41,7 +41,11 @@ async def take_turns(
     rates: dict[str, list[float | None]] = {name: [] for name in (*urls, BARE)}
     for round_ in range(ROUNDS + 1):
         for name, url in urls.items():
-            load = Load(url=url, requests=REQUESTS, tasks=TASKS, outcome=RULE)
+            load = Load(
+                requests=(Request(url=url),),
+                shape=Closed(requests=REQUESTS, tasks=TASKS),
+                outcome=RULE,
+            )
             samples = await worker.send(load, on_finished=lambda _: None)
             assert samples.outcome == ["fresh"] * REQUESTS, "the system is not well"
             rates[name].append(summarise(samples, RULE.classes).requests_per_s)

@@ -1,14 +1,15 @@
 """The load generator as a process beside the lab, so that the display cannot disturb it."""
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import orjson
+
 from lab.errors import NoValidData
-from loadgen import Load, Samples
+from loadgen import Load, RunReport, Samples
 from loadgen.worker import LONGEST_LINE_BYTES
 
 GOODBYE_S = 2.0
@@ -29,12 +30,13 @@ class LoadWorker:
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         samples = Samples()
-        self._process.stdin.write(json.dumps(load.to_document()).encode() + b"\n")
+        self._process.stdin.write(orjson.dumps(load.to_document()) + b"\n")
         while line := await self._process.stdout.readline():
-            message: dict[str, Any] = json.loads(line)
+            message: dict[str, Any] = orjson.loads(line)
             if "samples" in message:
-                samples.extend(Samples(**message["samples"]))
+                samples.extend(Samples.from_document(message["samples"]))
             if message.get("done"):
+                samples.report = RunReport(**message["report"])
                 return samples
             if "error" in message:
                 raise NoValidData(f"the load generator refused the load: {message['error']}")

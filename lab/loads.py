@@ -7,23 +7,29 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from lab.experiment import Experiment
 from lab.plan import Cell
 from lab.running import RunningSystem
-from loadgen import Load, OutcomeRule
+from loadgen import Closed, JsonFieldRule, Load, Request, TimeOuts
 
 STEADY_STATE_REQUESTS = 20
+STEADY_STATE_TASKS = 4  # of a load that has none of its own
 
 
 def load_for(experiment: Experiment, cell: Cell, system: RunningSystem) -> Load:
     """Return the load of one run of *cell* against the running system."""
     request = experiment.load.request
+    timeout_s = experiment.load.timeout_s
     return Load(
-        method=request.method,
-        url=with_query(system.expand(request.url), cell.client.query),
-        headers=dict(request.headers) | dict(cell.client.headers),
-        body=request.body,
-        requests=cell.requests,
-        tasks=cell.tasks,
-        timeout_s=experiment.load.timeout_s,
-        outcome=OutcomeRule(
+        requests=(
+            Request(
+                method=request.method,
+                url=with_query(system.expand(request.url), cell.client.query),
+                headers=dict(request.headers) | dict(cell.client.headers),
+                body=request.body,
+            ),
+        ),
+        shape=Closed(requests=cell.requests, tasks=cell.tasks),
+        # One limit on all of a request, connecting included: what a patient user would wait.
+        time_outs=TimeOuts(connect_s=timeout_s, whole_s=timeout_s),
+        outcome=JsonFieldRule(
             json_field=experiment.outcome.json_field, classes=experiment.outcome.classes
         ),
     )
@@ -31,7 +37,8 @@ def load_for(experiment: Experiment, cell: Cell, system: RunningSystem) -> Load:
 
 def steady_state_load(load: Load) -> Load:
     """Return the short load under which the healthy system must make no error."""
-    return replace(load, requests=STEADY_STATE_REQUESTS)
+    tasks = load.shape.tasks if isinstance(load.shape, Closed) else STEADY_STATE_TASKS
+    return replace(load, shape=Closed(requests=STEADY_STATE_REQUESTS, tasks=tasks))
 
 
 def with_query(url: str, query: Mapping[str, str]) -> str:

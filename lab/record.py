@@ -24,7 +24,8 @@ from typing import Any
 from lab.errors import UsageError
 from loadgen import Sample, Samples, Summary
 
-REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *Sample._fields)
+SAMPLE_COLUMNS = Sample._fields[:6]  # up to `error`; `request` is the row's number in its run
+REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS)
 SECONDS_DIGITS = 6
 FIGURE_DIGITS = 3
 
@@ -131,7 +132,7 @@ def _request_rows(row: RunRow, samples: Samples, *, header: bool) -> Iterable[Se
         yield REQUEST_COLUMNS
     for number, sample in enumerate(samples, start=1):
         times = [_rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
-        yield (row.fault, row.client, row.repeat, number, *times, *sample[3:])
+        yield (row.fault, row.client, row.repeat, number, *times, *sample[3 : len(SAMPLE_COLUMNS)])
 
 
 def _rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:

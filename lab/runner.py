@@ -10,7 +10,7 @@ from lab.errors import NoValidData
 from lab.experiment import ChaosFault, Experiment
 from lab.faults import StillOn, applied, is_off
 from lab.load_worker import LoadWorker
-from lab.loads import load_for, steady_state_load
+from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
 from lab.manifest import plain
 from lab.plan import Cell
 from lab.progress import Progress
@@ -70,11 +70,11 @@ class Runner:
                 self._note("fault.applied", cell, fault=plain(fault))
             self._attempts_before_fault = await self._attempts()
             for number in range(1, cell.warmup + 1):
-                self._progress.step(f"warm-up {number}/{cell.warmup}", load.requests)
+                self._progress.step(f"warm-up {number}/{cell.warmup}", cell.requests)
                 await self._send(load)
                 self._progress.end_warmup()
             for repeat in range(1, cell.repeats + 1):
-                self._progress.step(f"run {repeat}/{cell.repeats}", load.requests)
+                self._progress.step(f"run {repeat}/{cell.repeats}", cell.requests)
                 await self._measure(cell, load, repeat, still_on)
         self._note("faults.reverted", cell)
         await self._check_clean(cell)
@@ -88,7 +88,7 @@ class Runner:
         await self._system.restart_all(cell.client.env)
 
     async def _check_steady_state(self, cell: Cell, load: Load) -> None:
-        self._progress.step("steady state", steady_state_load(load).requests)
+        self._progress.step("steady state", STEADY_STATE_REQUESTS)
         samples = await self._send(steady_state_load(load))
         failures = [error for error in samples.error if error]
         if failures:

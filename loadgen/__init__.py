@@ -1,26 +1,65 @@
-"""Sends a load to one URL and times every request.
+"""Sends a load over HTTP/1.1 and times every request.
 
-    load          what to send, and how replies are classed
-    classify      reply -> outcome, pure
-    engine        sends a closed load: exactly n requests from c concurrent tasks
+The values, pure:
+
+    load          what to send, how many and when
+    outcomes      rules that put a reply into a class
+    url           where a URL connects and what it asks for there
+    schedule      when the requests of an open load are due
+    turns         whose turn it is among weighted requests
+    prepared      a request's bytes, rendered once
+    reply         replies read from bytes; `bodies` takes their content coding off
+    classify      reply -> ending
+    failures      all other endings, in words
+    endings       each way to end, kept once
     samples       what is kept of each request
     statistics    nearest-rank percentiles and the summary of a run
+    report        what the generator saw of itself, and whether it was the limit
+
+The engine:
+
+    engine        sends a load: `run_load`
+    tickets       where requests come from: a closed load's tickets, an open one's due moments
+    dispatch      brings requests and connections together
+    origins       the connections to one host
+    connection    one request at a time, sent and answered
+    deadlines     ends what takes too long
+    alarm, watch, descriptors, event_loop: a finer clock, its own lateness, limits, the loop
+
     worker        the engine as a process of its own, driven over its standard input and output
 
 `python -m loadgen URL` is the command line.
 """
 
 from loadgen.engine import run_load
-from loadgen.load import Load, OutcomeRule
+from loadgen.load import Closed, Load, Open, Request, Stage, TimeOuts
+from loadgen.outcomes import (
+    BodyPatternRule,
+    HeaderRule,
+    JsonFieldRule,
+    OutcomeRule,
+    StatusRule,
+)
+from loadgen.report import RunReport
 from loadgen.samples import Sample, Samples
 from loadgen.statistics import Summary, percentile, summarise
 
 __all__ = [
+    "BodyPatternRule",
+    "Closed",
+    "HeaderRule",
+    "JsonFieldRule",
     "Load",
+    "Open",
     "OutcomeRule",
+    "Request",
+    "RunReport",
     "Sample",
     "Samples",
+    "Stage",
+    "StatusRule",
     "Summary",
+    "TimeOuts",
     "percentile",
     "run_load",
     "summarise",

@@ -8,7 +8,9 @@ import sys
 from collections import Counter
 
 from loadgen.engine import run_load
-from loadgen.load import ERROR_CLASS, Load, OutcomeRule
+from loadgen.event_loop import loop_factory
+from loadgen.load import Closed, Load, Request, TimeOuts
+from loadgen.outcomes import ERROR_CLASS, JsonFieldRule
 from loadgen.samples import Samples
 from loadgen.statistics import Summary, summarise
 
@@ -29,9 +31,10 @@ def main(argv: list[str] | None = None) -> int:
     samples = Samples()
     exit_code = 0
     try:
-        asyncio.run(run_load(load, into=samples))
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(run_load(load, into=samples))
     except KeyboardInterrupt:
-        done = f"{len(samples)} of {load.requests} requests"
+        done = f"{len(samples)} of {options.requests} requests"
         print(f"loadgen: interrupted; the figures are of {done}", file=sys.stderr)
         exit_code = INTERRUPTED
     if len(samples):
@@ -43,7 +46,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def describe_errors(samples: Samples) -> list[str]:
     """Return a line for each kind of error, the most frequent first."""
-    kinds = Counter(error for error in samples.error if error)
+    kinds = Counter[str]()
+    for ending, count in samples.count_endings().items():
+        if ending.error:
+            kinds[ending.error] += count
     return [f"loadgen: {count} x {error}\n" for error, count in kinds.most_common(MOST_KINDS)]
 
 
@@ -81,11 +87,10 @@ def _load_from(options: argparse.Namespace) -> Load:
     if ERROR_CLASS in classes:
         raise ValueError("--classes: leave 'error' out, it is every other reply")
     return Load(
-        url=options.url,
-        requests=options.requests,
-        tasks=options.tasks,
-        timeout_s=options.timeout,
-        outcome=OutcomeRule(json_field=options.field, classes=classes),
+        requests=(Request(url=options.url),),
+        shape=Closed(requests=options.requests, tasks=options.tasks),
+        time_outs=TimeOuts(connect_s=min(options.timeout, 10.0), whole_s=options.timeout),
+        outcome=JsonFieldRule(json_field=options.field, classes=classes),
     )
 
 

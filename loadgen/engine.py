@@ -1,126 +1,112 @@
-"""Sends a closed load over aiohttp and keeps a sample of each request."""
+"""Sends a load and keeps a sample of each request."""
 
-import asyncio
-import time
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable
+from typing import Protocol, TypeVar, overload
 
-import aiohttp
+from loadgen.deadlines import Deadlines
+from loadgen.descriptors import allow_many_connections
+from loadgen.dispatch import Dispatcher
+from loadgen.endings import Endings
+from loadgen.load import Load, Open
+from loadgen.report import RunReport
+from loadgen.samples import Record, Samples
+from loadgen.tickets import Schedule, Tickets
+from loadgen.watch import Watch
 
-from loadgen.classify import Outcome, classify_reply
-from loadgen.load import ERROR_CLASS, Load
-from loadgen.samples import Sample, Samples
+
+class Results(Protocol):
+    """What takes the results of a load: `Samples`, or `Histograms` where those are too many."""
+
+    endings: Endings
+    report: RunReport | None
+
+    def recorder(self) -> Record:
+        """Return the function that takes one result; see `Samples.recorder`."""
+
+    def __len__(self) -> int:
+        """Return how many results were taken."""
+
+
+R = TypeVar("R", bound=Results)
+OnFinished = Callable[[int], None]
+
+
+@overload
+async def run_load(load: Load, *, on_finished: OnFinished | None = None) -> Samples: ...
+
+
+@overload
+async def run_load(load: Load, *, into: R, on_finished: OnFinished | None = None) -> R: ...
 
 
 async def run_load(
-    load: Load,
-    *,
-    into: Samples | None = None,
-    on_finished: Callable[[int], None] | None = None,
-) -> Samples:
+    load: Load, *, into: Results | None = None, on_finished: OnFinished | None = None
+) -> Results:
     """Send the load and return a sample of each request: exactly as many as asked for.
 
     Args:
         load: what to send.
-        into: empty samples to fill, for a caller that wants to keep those of a cancelled load.
-        on_finished: called after each request with the number finished so far.
+        into: empty results to fill, for a caller that wants to keep those of a cancelled load, or
+            histograms instead of samples.
+        on_finished: called after each request with the number finished so far. A caller that has
+            no need of each may better look at `len(into)` now and then.
 
-    A request that fails is a sample of class `error`; nothing is sent again. Cancelling closes
-    all connections and raises.
+    A request that fails is a result of class `error`; nothing is sent again. Cancelling closes all
+    connections and raises.
     """
-    run = _Run(load, Samples() if into is None else into, on_finished)
-    async with _open_session(load) as session, asyncio.TaskGroup() as group:
-        for _ in range(min(load.tasks, load.requests)):
-            group.create_task(run.send_in_turn(session))
-    return run.samples
+    results: Results = Samples() if into is None else into
+    record = results.recorder()
+    if on_finished is not None:
+        record = _telling(record, results, on_finished)
+    allow_many_connections()
+    dispatcher = Dispatcher(load, record=record, endings=results.endings)
+    for pool in dispatcher.pools.values():
+        await pool.resolve()
+    source = _source(load, dispatcher)
+    dispatcher.source = source
+    deadlines, watch = Deadlines(load.time_outs, dispatcher), Watch()
+    try:
+        source.start(dispatcher.submit)
+        await dispatcher.done.wait()
+        results.report = _report(load, dispatcher, watch, source)
+    finally:
+        deadlines.stop()
+        watch.stop()
+        source.stop()
+        await dispatcher.close()
+    return results
 
 
-def _open_session(load: Load) -> aiohttp.ClientSession:
-    note_sent = aiohttp.TraceConfig()
-    note_sent.on_request_headers_sent.append(_note_sent)
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=load.tasks),
-        timeout=aiohttp.ClientTimeout(total=None),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers=load.headers,
-        trace_configs=[note_sent],
+def _source(load: Load, dispatcher: Dispatcher) -> Tickets | Schedule:
+    if isinstance(load.shape, Open):
+        return Schedule(load, when_over=dispatcher.check_done)
+    return Tickets(load)
+
+
+def _telling(record: Record, results: Results, on_finished: OnFinished) -> Record:
+    def record_and_tell(*values: float) -> None:
+        record(*values)  # type: ignore[arg-type] # the values of Record, handed on
+        on_finished(len(results))
+
+    return record_and_tell
+
+
+def _report(
+    load: Load, dispatcher: Dispatcher, watch: Watch, source: Tickets | Schedule
+) -> RunReport:
+    asked = taken = None
+    if isinstance(load.shape, Open) and isinstance(source, Schedule):
+        planned_s = sum(stage.duration_s for stage in load.shape.stages)
+        asked = source.submitted / planned_s
+        taken = source.submitted / max(planned_s, source.last_submitted - source.began)
+    lag_p99_ms, lag_max_ms = watch.lags_ms()
+    return RunReport(
+        began_s=source.began,
+        duration_s=watch.duration_s(),
+        cpu_share=watch.cpu_share(),
+        loop_lag_p99_ms=lag_p99_ms,
+        loop_lag_max_ms=lag_max_ms,
+        asked_per_s=asked,
+        taken_per_s=taken,
+        connections=dispatcher.opened,
     )
-    # aiohttp would send a request once more, unseen, when a kept-alive connection drops.
-    session._retry_connection = False  # noqa: SLF001 - there is no public switch
-    return session
-
-
-async def _note_sent(
-    _session: aiohttp.ClientSession,
-    context: SimpleNamespace,
-    _params: aiohttp.TraceRequestHeadersSentParams,
-) -> None:
-    context.trace_request_ctx.append(time.perf_counter_ns())
-
-
-class _Run:
-    """The state that the tasks of one load share."""
-
-    def __init__(
-        self, load: Load, samples: Samples, on_finished: Callable[[int], None] | None
-    ) -> None:
-        self.samples = samples
-        self._load = load
-        self._body = None if load.body is None else load.body.encode()
-        self._tickets: Iterator[int] = iter(range(load.requests))
-        self._on_finished = on_finished
-        self._began_ns = time.perf_counter_ns()
-
-    async def send_in_turn(self, session: aiohttp.ClientSession) -> None:
-        """Take a ticket, send its request, keep the sample; until no ticket is left."""
-        for _ in self._tickets:
-            scheduled_ns = time.perf_counter_ns()
-            sent_ns: list[int] = []
-            status, outcome = await self._send(session, sent_ns)
-            self.samples.add(
-                Sample(
-                    scheduled_s=self._since_start_s(scheduled_ns),
-                    sent_s=self._since_start_s(sent_ns[0]) if sent_ns else None,
-                    finished_s=self._since_start_s(time.perf_counter_ns()),
-                    outcome=outcome.name,
-                    status=status,
-                    error=outcome.error,
-                )
-            )
-            if self._on_finished is not None:
-                self._on_finished(len(self.samples))
-
-    async def _send(
-        self, session: aiohttp.ClientSession, sent_ns: list[int]
-    ) -> tuple[int | None, Outcome]:
-        load = self._load
-        status: int | None = None
-        try:
-            async with (
-                asyncio.timeout(load.timeout_s),
-                session.request(
-                    load.method,
-                    load.url,
-                    data=self._body,
-                    allow_redirects=False,
-                    trace_request_ctx=sent_ns,
-                ) as reply,
-            ):
-                status = reply.status
-                body = await reply.read()
-        except TimeoutError:
-            return status, Outcome(ERROR_CLASS, f"no complete reply in {load.timeout_s:g} s")
-        except (aiohttp.ClientError, OSError, ValueError) as failure:
-            return status, Outcome(ERROR_CLASS, _describe(failure))
-        return status, classify_reply(status, body, load.outcome)
-
-    def _since_start_s(self, moment_ns: int) -> float:
-        return (moment_ns - self._began_ns) / 1e9
-
-
-def _describe(failure: Exception) -> str:
-    if isinstance(failure, aiohttp.ClientConnectorError):
-        return f"cannot connect: {failure.os_error.strerror or failure.os_error}"
-    if isinstance(failure, aiohttp.ServerDisconnectedError):
-        return "closed without a reply"
-    return f"{type(failure).__name__}: {failure}"[:200]

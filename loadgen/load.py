@@ -1,92 +1,246 @@
-"""What a load is: the request, how many of them, from how many tasks, and the classes of reply."""
+"""What a load is: its requests, how many of them and when, and the classes of reply."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
-ERROR_CLASS = "error"
+from loadgen.outcomes import OutcomeRule, rule_from_document, rule_to_document
+from loadgen.url import parse_url
+
+MOST_REQUESTS = 65_535  # that a sample can point to
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection"})
+_TOKEN = frozenset("!#$%&'*+.^_`|~-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeRule:
-    """A 2xx JSON reply belongs to the class named by one of its fields; all else is an error.
+class Request:
+    """One request, sent again and again.
 
     Attributes:
-        json_field: name of a field at the top of the reply's object.
-        classes: the values that are classes of their own, at least one, `error` not among them.
+        url: http, https, or http+unix with the socket's path quoted as its host
+            (`http+unix://%2Frun%2Fx.sock/path`); absolute.
+        headers: sent as given, beside `Host`, `User-Agent` and what frames the body.
+        body: sent as UTF-8.
+        name: for people; may be empty.
+        weight: its share among the requests of a load, > 0.
 
     Raises:
-        ValueError: no class, a class twice, or a class called `error`.
+        ValueError: the URL, method, a header or the weight cannot be sent.
     """
 
-    json_field: str
-    classes: tuple[str, ...]
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    body: str | None = None
+    name: str = ""
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.classes or len(set(self.classes)) != len(self.classes):
-            raise ValueError(f"classes must be distinct and at least one, got {self.classes!r}")
-        if ERROR_CLASS in self.classes:
-            raise ValueError(f"the class {ERROR_CLASS!r} is what no other class matches; drop it")
+        parse_url(self.url)
+        if not self.method or not _TOKEN.issuperset(self.method):
+            raise ValueError(f"method must be a word like GET, got {self.method!r}")
+        for name, value in self.headers.items():
+            _check_header(name, value)
+        _check_above_0("weight", self.weight)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """Tasks that send one request after another, each taking a ticket before it sends.
+
+    Attributes:
+        tasks: how many send at a time, >= 1.
+        requests: how many tickets there are, >= 1; or None.
+        duration_s: how long tickets are handed out, > 0; what is under way then is finished. Or
+            None. Exactly one of the two is given.
+
+    Raises:
+        ValueError: a number is out of range, or both or neither of the two are given.
+    """
+
+    tasks: int
+    requests: int | None = None
+    duration_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.requests is None) == (self.duration_s is None):
+            raise ValueError("give either requests or duration_s")
+        _check_at_least_1("requests", self.requests)
+        _check_at_least_1("tasks", self.tasks)
+        _check_above_0("duration_s", self.duration_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stretch of an open load: a constant rate, or a straight ramp from one rate to another.
+
+    Attributes:
+        duration_s: > 0.
+        rate_per_s: at its beginning, >= 0.
+        end_rate_per_s: at its end, >= 0; None: as at its beginning.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    duration_s: float
+    rate_per_s: float
+    end_rate_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_above_0("duration_s", self.duration_s)
+        for name in ("rate_per_s", "end_rate_per_s"):
+            rate = getattr(self, name)
+            if rate is not None and not (math.isfinite(rate) and rate >= 0):
+                raise ValueError(f"{name} must be a number of at least 0, got {rate}")
+
+    @property
+    def last_rate_per_s(self) -> float:
+        """The rate at the end of the stage."""
+        return self.rate_per_s if self.end_rate_per_s is None else self.end_rate_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """Requests that fall due at given moments, whatever became of those before.
+
+    A request that is due while every connection is busy waits for one, and its wait counts.
+
+    Attributes:
+        stages: one after another, at least one; none of the requests of all of them is left out.
+        poisson: gaps are drawn from the exponential distribution instead of being even.
+        max_connections: >= 1.
+        seed: of the gaps.
+
+    Raises:
+        ValueError: no stage, no request falls due, or max_connections is below 1.
+    """
+
+    stages: tuple[Stage, ...]
+    poisson: bool = False
+    max_connections: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not any(stage.rate_per_s or stage.last_rate_per_s for stage in self.stages):
+            raise ValueError("stages must hold at least one with a rate above 0")
+        _check_at_least_1("max_connections", self.max_connections)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeOuts:
+    """How long to wait, in seconds, > 0; None (where it may be) for no limit of its own.
+
+    Attributes:
+        connect_s: for a connection, TLS included.
+        first_byte_s: from sending a request to the first byte of its reply.
+        whole_s: from the moment when a request was due to the last byte of its reply.
+
+    Raises:
+        ValueError: a limit is not a number above 0.
+    """
+
+    connect_s: float = 10.0
+    first_byte_s: float | None = None
+    whole_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check_above_0(each.name, getattr(self, each.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A closed load: exactly `requests` requests by `tasks` concurrent tasks, each one in turn.
+    """What to send, how, and how replies are told apart.
 
     Attributes:
-        url: http or https, absolute.
-        requests: how many in all, >= 1.
-        tasks: how many at a time at the most, >= 1.
-        timeout_s: limit on one request, from sending to the last byte of the reply; > 0, finite.
-        body: sent as UTF-8.
+        requests: sent in turn by weight, at least one.
+        shape: how many and when.
+        outcome: the class of a reply.
+        keep_alive: whether connections are used again; else each request has one of its own.
+        warmup_requests: requests before the first recorded one, >= 0, of a closed load.
+        warmup_s: seconds before it, >= 0; an open load sends at its first rate meanwhile. There
+            is no pause between warm-up and load, and the connections stay.
+        verify_tls: whether a certificate must be valid.
 
     Raises:
-        ValueError: a number is out of range or the URL is not absolute http(s).
+        ValueError: no request, or a number out of range.
     """
 
-    url: str
-    requests: int
-    tasks: int
+    requests: tuple[Request, ...]
+    shape: Closed | Open
     outcome: OutcomeRule
-    method: str = "GET"
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    body: str | None = None
-    timeout_s: float = 60.0
+    time_outs: TimeOuts = field(default_factory=TimeOuts)
+    keep_alive: bool = True
+    warmup_requests: int = 0
+    warmup_s: float = 0.0
+    verify_tls: bool = True
 
     def __post_init__(self) -> None:
-        if not _is_absolute_http(self.url):
-            raise ValueError(f"url must be like http://127.0.0.1:8000/path, got {self.url!r}")
-        if framing := _FRAMING & {name.lower() for name in self.headers}:
-            raise ValueError(f"the header {min(framing)} is the load generator's; leave it out")
-        for name in ("requests", "tasks"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not (math.isfinite(self.timeout_s) and self.timeout_s > 0):
-            raise ValueError(f"timeout_s must be a number above 0, got {self.timeout_s}")
+        if not 1 <= len(self.requests) <= MOST_REQUESTS:
+            raise ValueError(f"requests must be 1 to {MOST_REQUESTS}, got {len(self.requests)}")
+        if self.warmup_requests < 0:
+            raise ValueError(f"warmup_requests must be at least 0, got {self.warmup_requests}")
+        if not (math.isfinite(self.warmup_s) and self.warmup_s >= 0):
+            raise ValueError(f"warmup_s must be a number of at least 0, got {self.warmup_s}")
+        if self.warmup_requests and (self.warmup_s or isinstance(self.shape, Open)):
+            raise ValueError("warmup_requests is for a closed load without warmup_s; drop it")
 
     def to_document(self) -> dict[str, Any]:
         """Return the load as a JSON-ready document; `from_document` reads it back."""
-        plain_headers = {"headers": dict(self.headers)}
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return values | plain_headers | {"outcome": asdict(self.outcome)}
+        kind = "open" if isinstance(self.shape, Open) else "closed"
+        plain = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if isinstance(getattr(self, each.name), bool | int | float)
+        }
+        return plain | {
+            "requests": [_request_to_document(request) for request in self.requests],
+            "shape": {kind: asdict(self.shape)},
+            "outcome": rule_to_document(self.outcome),
+            "time_outs": asdict(self.time_outs),
+        }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Load":
         """Build a load from `to_document`'s form; `ValueError` or `TypeError` if it is not one."""
-        outcome = document["outcome"]
-        rule = OutcomeRule(json_field=outcome["json_field"], classes=tuple(outcome["classes"]))
-        return cls(**(dict(document) | {"outcome": rule}))
+        values = dict(document) | {
+            "requests": tuple(Request(**request) for request in document["requests"]),
+            "shape": _shape_from_document(document["shape"]),
+            "outcome": rule_from_document(document["outcome"]),
+            "time_outs": TimeOuts(**document.get("time_outs", {})),
+        }
+        return cls(**values)
 
 
-def _is_absolute_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port  # which raises for a port out of range
-        host.encode("idna")
-    except ValueError:  # UnicodeError is one
-        return False
-    return parts.scheme in ("http", "https") and bool(host)
+def _request_to_document(request: Request) -> dict[str, Any]:
+    values = {each.name: getattr(request, each.name) for each in fields(request)}
+    return values | {"headers": dict(request.headers)}
+
+
+def _shape_from_document(document: Mapping[str, Any]) -> Closed | Open:
+    if "open" in document:
+        values = dict(document["open"])
+        return Open(**(values | {"stages": tuple(Stage(**stage) for stage in values["stages"])}))
+    return Closed(**document["closed"])
+
+
+def _check_header(name: str, value: str) -> None:
+    if name.lower() in _FRAMING:
+        raise ValueError(f"the header {name.lower()} is the load generator's; leave it out")
+    if not name or not _TOKEN.issuperset(name):
+        raise ValueError(f"a header's name must be a word like accept-language, got {name!r}")
+    if not value.isascii() or not all(char == "\t" or char.isprintable() for char in value):
+        raise ValueError(f"the header {name} must be one line of ASCII, got {value!r}")
+
+
+def _check_at_least_1(name: str, value: int | None) -> None:
+    if value is not None and value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def _check_above_0(name: str, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a number above 0, got {value}")

@@ -1,10 +1,11 @@
 """Statistics of one load: counts, mean, nearest-rank percentiles, rate."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadgen.load import ERROR_CLASS
+from loadgen.outcomes import ERROR_CLASS
 from loadgen.samples import Samples
 
 
@@ -54,10 +55,13 @@ def summarise(samples: Samples, classes: Sequence[str]) -> Summary:
     if not len(samples):
         raise ValueError("no request was sent: there is nothing to summarise")
     latencies_ms = sorted(1000 * latency for latency in samples.latencies_s())
-    duration_s = max(samples.finished_s) - min(samples.scheduled_s)
+    duration_s = samples.span_s()
+    counts = Counter[str]()
+    for ending, count in samples.count_endings().items():
+        counts[ending.outcome] += count
     return Summary(
         requests=len(samples),
-        counts={name: samples.outcome.count(name) for name in (*classes, ERROR_CLASS)},
+        counts={name: counts[name] for name in (*classes, ERROR_CLASS)},
         mean_ms=sum(latencies_ms) / len(latencies_ms),
         p50_ms=percentile(latencies_ms, 0.50),
         p95_ms=percentile(latencies_ms, 0.95),

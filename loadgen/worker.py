@@ -1,9 +1,10 @@
 """The engine as a process of its own, so that whoever drives it cannot disturb what it measures.
 
 `python -m loadgen.worker` reads one JSON load a line and answers with JSON lines:
-`{"finished": n}` a few times a second while it runs, then `{"samples": {...}}` as often as it
-takes, and `{"done": true}`; or `{"error": "..."}` for a load that cannot be sent. The end of its
-input ends it, even in mid-load.
+`{"finished": n}` a few times a second while it runs, then `{"samples": {...}}` (the form of
+`Samples.to_document`) as often as it takes, and `{"done": true, "report": {...}, "limits": [...]}`,
+its report of itself; or `{"error": "..."}` for a load that cannot be sent. The end of its input
+ends it, even in mid-load.
 """
 
 import asyncio
@@ -14,11 +15,15 @@ import stat
 import sys
 from typing import Any
 
+import orjson
+
 from loadgen.engine import run_load
+from loadgen.event_loop import loop_factory
 from loadgen.load import Load
+from loadgen.samples import Samples
 
 PROGRESS_EVERY_S = 0.25
-SAMPLES_A_LINE = 10_000
+SAMPLES_A_LINE = 100_000
 LONGEST_LINE_BYTES = 2**24
 
 
@@ -27,21 +32,13 @@ def main() -> None:
     if not _is_pipe(sys.stdin.fileno()):
         sys.exit("loadgen.worker takes its loads from a pipe; by hand: python -m loadgen URL")
     gc.freeze()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(serve())
 
 
 def _is_pipe(descriptor: int) -> bool:
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-
-
-def _loop_factory() -> Any:  # noqa: ANN401 - uvloop's loop where there is one
-    try:
-        import uvloop  # noqa: PLC0415 - absent on some systems
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop
 
 
 async def serve() -> None:
@@ -68,28 +65,27 @@ async def _answer(line: bytes) -> None:
     except (ValueError, TypeError, KeyError) as problem:
         _write({"error": f"not a load: {problem}"})
         return
-    samples = await run_load(load, on_finished=_Ticker())
+    samples = Samples()
+    async with asyncio.TaskGroup() as group:
+        telling = group.create_task(_tell_progress(samples))
+        await run_load(load, into=samples)
+        telling.cancel()
     for chunk in samples.chunks(SAMPLES_A_LINE):
         _write({"samples": chunk.to_document()})
-    _write({"done": True})
+    report = samples.report
+    assert report is not None  # noqa: S101 - the load has ended
+    _write({"done": True, "report": report.to_document(), "limits": report.limits})
 
 
-class _Ticker:
-    """Reports the number of finished requests, at most every PROGRESS_EVERY_S."""
-
-    def __init__(self) -> None:
-        self._next_s = asyncio.get_running_loop().time() + PROGRESS_EVERY_S
-
-    def __call__(self, finished: int) -> None:
-        now_s = asyncio.get_running_loop().time()
-        if now_s >= self._next_s:
-            self._next_s = now_s + PROGRESS_EVERY_S
-            _write({"finished": finished})
+async def _tell_progress(samples: Samples) -> None:
+    while True:
+        await asyncio.sleep(PROGRESS_EVERY_S)
+        _write({"finished": len(samples)})
 
 
 def _write(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+    sys.stdout.buffer.write(orjson.dumps(message) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

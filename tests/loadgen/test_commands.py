@@ -9,9 +9,10 @@ from threading import Thread
 
 import pytest
 
-from loadgen import Load, OutcomeRule
+from loadgen import Closed, JsonFieldRule, Load, Request, RunReport, Samples
 
 pytestmark = pytest.mark.integration
+RULE = JsonFieldRule(json_field="source", classes=("fresh",))
 
 
 class _Fresh(BaseHTTPRequestHandler):
@@ -57,7 +58,7 @@ def test_the_command_prints_one_line_of_figures(url: str) -> None:
         (["127.0.0.1/x"], "url must be like http://127.0.0.1:8000/path, got '127.0.0.1/x'"),
         (["http://127.0.0.1:1/", "-n", "0"], "requests must be at least 1, got 0"),
         (["http://127.0.0.1:1/", "-c", "-4"], "tasks must be at least 1, got -4"),
-        (["http://127.0.0.1:1/", "--timeout", "nan"], "timeout_s must be a number above 0"),
+        (["http://127.0.0.1:1/", "--timeout", "nan"], "connect_s must be a number above 0"),
         (["http://127.0.0.1:1/", "--classes", "a,a"], "classes must be distinct"),
         (["http://127.0.0.1:1/", "-n", "many"], "invalid int value: 'many'"),
     ],
@@ -78,8 +79,11 @@ def _start_worker() -> "subprocess.Popen[str]":
 
 
 def test_the_worker_answers_each_load_and_survives_a_bad_line(url: str) -> None:
-    rule = OutcomeRule(json_field="source", classes=("fresh",))
-    load = Load(url=url, requests=5, tasks=2, outcome=rule, headers={"X-A": "1"}, body="b")
+    load = Load(
+        requests=(Request(url=url, headers={"X-A": "1"}, body="b"),),
+        shape=Closed(requests=5, tasks=2),
+        outcome=RULE,
+    )
     with _start_worker() as worker:
         assert worker.stdin is not None
         assert worker.stdout is not None
@@ -87,17 +91,20 @@ def test_the_worker_answers_each_load_and_survives_a_bad_line(url: str) -> None:
         assert "not a load" in json.loads(worker.stdout.readline())["error"]
         print(json.dumps(load.to_document()), file=worker.stdin, flush=True)
         answer = json.loads(worker.stdout.readline())
+        done = json.loads(worker.stdout.readline())
         worker.stdin.close()
 
-        assert answer["samples"]["outcome"] == ["fresh"] * 5
+        assert Samples.from_document(answer["samples"]).outcome == ["fresh"] * 5
+        assert done["done"]
+        assert RunReport(**done["report"]).connections == 5  # the server closes each
         assert worker.wait(5) == 0
 
 
 def test_the_end_of_its_input_ends_the_worker_in_mid_load() -> None:
     """Whoever drove it is gone, so nobody would read the answer."""
-    rule = OutcomeRule(json_field="source", classes=("fresh",))
     with ThreadingHTTPServer(("127.0.0.1", 0), _Fresh) as silent:  # accepts, never answers
-        load = Load(url=f"http://127.0.0.1:{silent.server_port}", requests=1, tasks=1, outcome=rule)
+        request = Request(url=f"http://127.0.0.1:{silent.server_port}")
+        load = Load(requests=(request,), shape=Closed(requests=1, tasks=1), outcome=RULE)
         with _start_worker() as worker:
             assert worker.stdin is not None
             print(json.dumps(load.to_document()), file=worker.stdin, flush=True)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen import OutcomeRule, Sample, Samples, percentile, summarise
-from loadgen.classify import classify_reply
+from loadgen import Sample, Samples, percentile, summarise
 
 
 @pytest.mark.parametrize(
@@ -64,27 +63,3 @@ def test_the_rate_is_requests_over_the_time_from_first_to_last() -> None:
 def test_nothing_sent_is_an_error_and_not_a_zero() -> None:
     with pytest.raises(ValueError, match="nothing to summarise"):
         summarise(Samples(), ("fresh",))
-
-
-RULE = OutcomeRule(json_field="source", classes=("fresh",))
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "name", "error"),
-    [
-        (200, b'{"source": "fresh"}', "fresh", ""),
-        (299, b'{"source": "fresh"}', "fresh", ""),
-        (302, b'{"source": "fresh"}', "error", "status 302"),
-        (500, b'{"source": "fresh"}', "error", "status 500"),
-        (200, b"", "error", "body is not JSON"),
-        (200, b"\xff\xfe", "error", "body is not JSON"),
-        (200, b"[" * 100_000, "error", "body is not JSON"),
-        (200, b'["fresh"]', "error", "no field 'source' in the body"),
-        (200, b"{}", "error", "no field 'source' in the body"),
-        (200, b'{"source": ["fresh"]}', "error", "source is \"['fresh']\", not a known class"),
-    ],
-)
-def test_only_a_named_class_in_a_2xx_json_object_is_no_error(
-    status: int, body: bytes, name: str, error: str
-) -> None:
-    assert classify_reply(status, body, RULE) == (name, error)

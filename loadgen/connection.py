@@ -1,0 +1,201 @@
+"""One connection and the one request that is under way on it."""
+
+import asyncio
+import socket
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol, cast
+
+from loadgen.bodies import LONGEST_BODY_BYTES
+from loadgen.classify import Classifier
+from loadgen.endings import Ending, Endings
+from loadgen.failures import CLOSING_RACE, CUT_SHORT, EARLY_BYTES, NO_REPLY
+from loadgen.outcomes import ERROR_CLASS
+from loadgen.prepared import KnownHead, PreparedRequest
+from loadgen.reply import ReplyError, ReplyReader
+
+if TYPE_CHECKING:
+    from loadgen.origins import OriginPool
+
+NOT_YET = float("nan")
+
+
+class Owner(Protocol):
+    """Who opens connections and is told what becomes of them."""
+
+    classifier: Classifier
+    endings: Endings
+    keep_alive: bool
+
+    def finished(self, connection: "Connection", finished: float, ending: int) -> None:
+        """Hear that the request on a connection has ended and the connection can be used again."""
+
+    def lost(self, connection: "Connection", finished: float, ending: int | None) -> None:
+        """Hear that a connection is of no more use, and how its request ended if it had one."""
+
+
+class Connection(asyncio.Protocol):
+    """Sends one request at a time and reads its reply; moments are of `time.perf_counter`.
+
+    Attributes:
+        request: what is under way; None while the connection is idle.
+        scheduled: when that was due.
+        sent: when it was sent.
+        first_byte: when its reply began; NaN before.
+        is_open: whether the connection can be used.
+        why_dropped: what made an idle connection useless.
+    """
+
+    __slots__ = (
+        "_is_mid_reply",
+        "_owner",
+        "_reader",
+        "_replies",
+        "_socket",
+        "_transport",
+        "first_byte",
+        "is_open",
+        "pool",
+        "request",
+        "scheduled",
+        "sent",
+        "why_dropped",
+    )
+
+    def __init__(self, owner: Owner, pool: "OriginPool", sock: socket.socket) -> None:
+        self.pool = pool
+        self.request: PreparedRequest | None = None
+        self.scheduled = self.sent = self.first_byte = NOT_YET
+        self.is_open = False
+        self.why_dropped = ""
+        self._owner = owner
+        self._socket = sock
+        self._transport: asyncio.Transport
+        self._reader: ReplyReader | None = None
+        self._is_mid_reply = False
+        self._replies = 0
+
+    def send(self, request: PreparedRequest, scheduled: float, now: float) -> None:
+        """Send a request; the connection is open and idle."""
+        self.request = request
+        self.scheduled = scheduled
+        self.sent = now
+        self.first_byte = NOT_YET
+        self._transport.write(request.payload)
+
+    def fail(self, error: str, now: float) -> None:
+        """End the request that is under way with an error, and the connection with it."""
+        status = self._reader.status if self._reader is not None and self._is_mid_reply else None
+        self._give_up(now, self._owner.endings.code(Ending(ERROR_CLASS, status, error)))
+
+    def drop(self, now: float, why: str = NO_REPLY) -> None:
+        """Give up an idle connection."""
+        self.why_dropped = why
+        self._give_up(now, None)
+
+    def abort(self) -> None:
+        """Drop the connection and the request on it, without a word to the owner."""
+        self.is_open = False
+        self.request = None
+        self._transport.abort()
+
+    def is_closed_by_peer(self) -> bool:
+        """Look whether the end of the server's side, or a surplus, has already arrived."""
+        try:
+            self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Hear from the loop that the connection, TLS included, stands."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+        self.is_open = True
+
+    def data_received(self, data: bytes) -> None:
+        """Take the whole of a reply whose head is known, or read on."""
+        now = perf_counter()
+        request = self.request
+        if request is None:
+            self.drop(now, EARLY_BYTES)
+            return
+        if not self._is_mid_reply:
+            self.first_byte = now
+            end = data.find(b"\r\n\r\n") + 4
+            known = request.known_heads.get(data[:end])
+            if known is not None and len(data) - end == known.body_bytes:
+                self._replies += 1
+                self._owner.finished(self, now, known.judge(data[end:]))
+                return
+            self._begin_reply(request)
+            self._read_on(data, now, whole=data)
+        else:
+            self._read_on(data, now)
+
+    def eof_received(self) -> None:
+        """Hear that the server has closed its side, on which the loop closes ours."""
+        self._end(perf_counter())
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
+        """Hear that the connection is gone."""
+        self._end(perf_counter())
+
+    def _begin_reply(self, request: PreparedRequest) -> None:
+        if self._reader is None:
+            self._reader = ReplyReader(keeps_bodies=self._owner.classifier.reads_bodies)
+        self._reader.begin(is_head=request.is_head)
+        self._is_mid_reply = True
+
+    def _read_on(self, data: bytes, now: float, *, whole: bytes = b"") -> None:
+        assert self._reader is not None  # noqa: S101 - begun before
+        try:
+            self._reader.feed(data)
+        except ReplyError as problem:
+            self.fail(str(problem), now)
+            return
+        if self._reader.is_complete:
+            self._finish(self._reader, now, whole)
+
+    def _finish(self, reader: ReplyReader, now: float, whole: bytes) -> None:
+        """End the request with its complete reply; *whole* is all of it if it came at once."""
+        assert reader.status is not None  # noqa: S101 - it is complete
+        assert self.request is not None  # noqa: S101 - it is its reply
+        self._is_mid_reply = False
+        self._replies += 1
+        judge = self._owner.classifier.judge_of(reader.status, reader.headers)
+        ending = self._too_long(reader.status) if reader.is_too_long else judge(reader.body)
+        if not (reader.is_reusable and self._owner.keep_alive):
+            self._give_up(now, ending)
+            return
+        end = whole.find(b"\r\n\r\n") + 4
+        if whole and len(whole) - end == reader.body_bytes:  # neither chunks nor interim replies
+            self.request.learn_head(whole[:end], KnownHead(reader.body_bytes, judge))
+        self._owner.finished(self, now, ending)
+
+    def _too_long(self, status: int) -> int:
+        error = f"body is longer than {LONGEST_BODY_BYTES // 2**20} MiB"
+        return self._owner.endings.code(Ending(ERROR_CLASS, status, error))
+
+    def _end(self, now: float) -> None:
+        """Settle what the end of the connection means for its request; at most once."""
+        if not self.is_open:
+            return
+        if self.request is None:
+            self.drop(now)
+        elif not self._is_mid_reply:
+            self.fail(CLOSING_RACE if self._replies else NO_REPLY, now)
+        else:
+            assert self._reader is not None  # noqa: S101 - it is mid reply
+            self._reader.end()
+            if self._reader.is_complete:
+                self._finish(self._reader, now, b"")
+            else:
+                self.fail(CUT_SHORT, now)
+
+    def _give_up(self, now: float, ending: int | None) -> None:
+        self.is_open = False
+        self._is_mid_reply = False
+        self._transport.abort()
+        self._owner.lost(self, now, ending)
+        self.request = None

@@ -1,0 +1,235 @@
+"""Brings requests and connections together, and records how each request ended."""
+
+import asyncio
+import math
+from collections.abc import Callable
+from time import perf_counter
+from typing import Protocol
+
+from loadgen.classify import Classifier
+from loadgen.connection import Connection
+from loadgen.endings import Ending, Endings
+from loadgen.failures import CLOSING_RACE, cannot_connect, no_connection
+from loadgen.load import Closed, Load
+from loadgen.origins import OriginPool, Waiting
+from loadgen.outcomes import ERROR_CLASS
+from loadgen.prepared import PreparedRequest, prepare
+from loadgen.samples import Record
+from loadgen.turns import weighted_turns
+
+NOT_SENT = math.nan
+
+
+class Source(Protocol):
+    """Where requests come from."""
+
+    began: float
+    is_over: bool
+
+    def take(self, now: float) -> bool:
+        """Tell whether a task that is free is to send another request."""
+
+
+class Dispatcher:
+    """Hands requests to connections, and opens these as they are needed.
+
+    A request goes to the idle connection that was used last. Where there is none it waits, and one
+    is opened for it unless there are as many as there may be; it then goes to whichever connection
+    is free first. Moments are of `time.perf_counter`.
+
+    Attributes:
+        done: is set once all requests have ended.
+        connections: all that are open.
+        pools: what each origin has idle and waiting.
+        opened: how many connections were opened so far.
+    """
+
+    def __init__(self, load: Load, *, record: Record, endings: Endings) -> None:
+        self.endings = endings
+        self.classifier = Classifier(load.outcome, endings)
+        self.keep_alive = load.keep_alive
+        self.done = asyncio.Event()
+        self.connections: set[Connection] = set()
+        self.opened = 0
+        self.source: Source
+        self._record = record
+        self._connect_s = load.time_outs.connect_s
+        shape = load.shape
+        self._most = shape.tasks if isinstance(shape, Closed) else shape.max_connections
+        self._taken = 0  # connections that are open or being made
+        self._unfinished = 0
+        self._openings: set[asyncio.Task[None]] = set()
+        requests = prepare(load)
+        self.pools = {
+            request.origin: OriginPool(request.origin, verify_tls=load.verify_tls)
+            for request in requests
+        }
+        self._next_request = _in_turn(load, requests)
+        self._race = endings.code(Ending(ERROR_CLASS, None, CLOSING_RACE))
+        # The only request, while its connections may be used again without a look.
+        self._lone = requests[0] if len(requests) == 1 else None
+        self._is_wary = False
+
+    def submit(self, scheduled: float, now: float) -> None:
+        """Take on a request that fell due at *scheduled*."""
+        self._unfinished += 1
+        request = self._next_request()
+        pool = self.pools[request.origin]
+        while pool.idle:
+            connection, _ = pool.idle.popitem()
+            if self._is_usable(connection, now):
+                connection.send(request, scheduled, now)
+                return
+        pool.waiting.append(Waiting(scheduled, request))
+        self._open_more(pool)
+
+    def finished(self, connection: Connection, finished: float, ending: int) -> None:
+        """Record a request whose connection is free again, and send the next on it."""
+        scheduled = connection.scheduled
+        source = self.source
+        if scheduled >= source.began:
+            self._record(
+                scheduled - source.began,
+                connection.sent - scheduled,
+                connection.first_byte - scheduled,
+                finished - scheduled,
+                ending,
+                connection.request.number,  # type: ignore[union-attr] # it has just finished
+            )
+        if self._lone is not None and source.take(finished):
+            connection.send(self._lone, finished, finished)
+            return
+        connection.request = None
+        self._free_connection(connection, finished)
+        self._free_task(finished)
+
+    def lost(self, connection: Connection, finished: float, ending: int | None) -> None:
+        """Record the request that ended with its connection, if there was one; replace that."""
+        self.connections.discard(connection)
+        connection.pool.idle.pop(connection, None)
+        self._taken -= 1
+        if ending is not None:
+            if ending == self._race:
+                self._is_wary = True
+                self._lone = None
+            request = connection.request
+            assert request is not None  # noqa: S101 - it has just ended
+            sent, first_byte = connection.sent, connection.first_byte
+            self._note(request, connection.scheduled, sent, first_byte, finished, ending)
+            self._free_task(finished)
+        for pool in self.pools.values():
+            self._open_more(pool)
+
+    def fail_waiting(self, pool: OriginPool, error: str, now: float) -> None:
+        """End the request that waits longest for a connection; nothing if none does."""
+        if pool.waiting:
+            waiting = pool.waiting.popleft()
+            code = self.endings.code(Ending(ERROR_CLASS, None, error))
+            self._note(waiting.request, waiting.scheduled, NOT_SENT, NOT_SENT, now, code)
+            self._free_task(now)
+
+    def check_done(self) -> None:
+        """Set `done` if no request is under way and none will come."""
+        if not self._unfinished and self.source.is_over:
+            self.done.set()
+
+    async def close(self) -> None:
+        """Drop all connections, made or being made."""
+        for opening in self._openings:
+            opening.cancel()
+        await asyncio.gather(*self._openings, return_exceptions=True)
+        for connection in self.connections:
+            connection.abort()
+        self.connections.clear()
+        await asyncio.sleep(0)  # the loop closes sockets in its next round
+
+    def _free_connection(self, connection: Connection, now: float) -> None:
+        pool = connection.pool
+        if pool.waiting and self._is_usable(connection, now):
+            waiting = pool.waiting.popleft()
+            connection.send(waiting.request, waiting.scheduled, now)
+        elif connection.is_open:
+            pool.idle[connection] = None
+            self._make_room()
+
+    def _free_task(self, now: float) -> None:
+        self._unfinished -= 1
+        if self.source.take(now):
+            self.submit(now, now)
+        else:
+            self.check_done()
+
+    def _is_usable(self, connection: Connection, now: float) -> bool:
+        """Look at an idle connection; once the server has been seen to close some, closely."""
+        if connection.is_open and self._is_wary and connection.is_closed_by_peer():
+            connection.drop(now)
+        return connection.is_open
+
+    def _make_room(self) -> None:
+        """Drop an idle connection if it keeps requests for another origin from having one."""
+        if self._taken >= self._most and len(self.pools) > 1:
+            needy = [pool for pool in self.pools.values() if pool.waiting and not pool.opening]
+            idle = [pool for pool in self.pools.values() if pool.idle]
+            if needy and idle:
+                next(iter(idle[0].idle)).drop(perf_counter())
+
+    def _open_more(self, pool: OriginPool) -> None:
+        if len(pool.waiting) <= pool.opening:
+            return
+        if self._taken >= self._most:
+            self._make_room()
+            return
+        self._taken += 1
+        pool.opening += 1
+        opening = asyncio.get_running_loop().create_task(self._open(pool))
+        self._openings.add(opening)
+        opening.add_done_callback(self._openings.discard)
+
+    async def _open(self, pool: OriginPool) -> None:
+        connection, error = None, ""
+        try:
+            async with asyncio.timeout(self._connect_s):
+                connection = await pool.connect(self)
+        except TimeoutError:
+            error = no_connection(self._connect_s)
+        except OSError as failure:
+            error = cannot_connect(failure)
+        pool.opening -= 1
+        now = perf_counter()
+        if connection is None:
+            self._taken -= 1
+            self.fail_waiting(pool, error, now)
+        elif not connection.is_open:  # and `lost` has been heard
+            self.fail_waiting(pool, connection.why_dropped, now)
+        else:
+            self.opened += 1
+            self.connections.add(connection)
+            self._free_connection(connection, now)
+        self._open_more(pool)
+
+    def _note(  # noqa: PLR0917 - the columns of a sample, as in Record
+        self,
+        request: PreparedRequest,
+        scheduled: float,
+        sent: float,
+        first_byte: float,
+        finished: float,
+        ending: int,
+    ) -> None:
+        began = self.source.began
+        if scheduled >= began:
+            self._record(
+                scheduled - began,
+                sent - scheduled,
+                first_byte - scheduled,
+                finished - scheduled,
+                ending,
+                request.number,
+            )
+
+
+def _in_turn(load: Load, requests: list[PreparedRequest]) -> Callable[[], PreparedRequest]:
+    if len(requests) == 1:
+        return lambda: requests[0]
+    turns = weighted_turns([request.weight for request in load.requests])
+    return lambda: requests[next(turns)]

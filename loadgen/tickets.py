@@ -1,0 +1,122 @@
+"""Where the requests of a load come from: tickets of a closed load, due moments of an open one."""
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+from loadgen.alarm import Alarm
+from loadgen.load import Closed, Load, Open, Stage
+from loadgen.schedule import due_moments
+
+NEVER = math.inf
+
+
+class Tickets:
+    """A closed load's tickets, first those of the warm-up; a task takes one before it sends.
+
+    Attributes:
+        began: when the first recorded ticket was taken, of `time.perf_counter`; infinity before.
+        is_over: there are no more tickets.
+    """
+
+    def __init__(self, load: Load) -> None:
+        assert isinstance(load.shape, Closed)  # noqa: S101 - the caller's choice
+        self.began = NEVER
+        self.is_over = False
+        self._shape = load.shape
+        self._is_warming_up = True
+        self._left: float = load.warmup_requests or (math.inf if load.warmup_s else 0)
+        self._until = perf_counter() + load.warmup_s if load.warmup_s else NEVER
+
+    def take(self, now: float) -> bool:
+        """Take a ticket; False if there is none."""
+        if self._left and now < self._until:
+            self._left -= 1
+            return True
+        if not self._is_warming_up:
+            self.is_over = True
+            return False
+        self._is_warming_up = False
+        self.began = now
+        self._left = math.inf if self._shape.requests is None else self._shape.requests
+        self._until = NEVER if self._shape.duration_s is None else now + self._shape.duration_s
+        return self.take(now)
+
+    def start(self, submit: Callable[[float, float], None]) -> None:
+        """Let each task take its first ticket; the rest is taken when one is free again."""
+        now = perf_counter()
+        for _ in range(self._shape.tasks):
+            if not self.take(now):
+                break
+            submit(now, now)
+
+    def stop(self) -> None:
+        """Do nothing: without a task that is free no ticket is taken."""
+
+
+class Schedule:
+    """An open load's due moments; requests are submitted when they fall due.
+
+    Attributes:
+        began: when the first stage begins, of `time.perf_counter`, after the warm-up.
+        is_over: no more requests will fall due.
+        submitted: how many have fallen due, the warm-up left out.
+        last_submitted: when the last of them was submitted.
+    """
+
+    def __init__(self, load: Load, when_over: Callable[[], None]) -> None:
+        assert isinstance(load.shape, Open)  # noqa: S101 - the caller's choice
+        self.is_over = False
+        self.submitted = 0
+        self.last_submitted = 0.0
+        self._when_over = when_over
+        self._due_s = _with_warmup(load.shape, load.warmup_s)
+        self.began = perf_counter() + load.warmup_s
+
+    def take(self, now: float) -> bool:  # noqa: ARG002 - as Tickets has it
+        """Return False: that a connection is free makes no request fall due."""
+        return False
+
+    def start(self, submit: Callable[[float, float], None]) -> None:
+        """Begin to submit."""
+        self._submit = submit
+        self._alarm = Alarm(self._submit_due)
+        self._advance()
+        self._submit_due()
+
+    def stop(self) -> None:
+        """Submit no more."""
+        self._alarm.close()
+
+    def _submit_due(self) -> None:
+        now = perf_counter()
+        while self._next <= now and not self.is_over:
+            moment = self._next
+            self._advance()
+            self._submit(moment, now)
+            self.submitted += moment >= self.began
+        self.last_submitted = now
+        if self.is_over:
+            self._when_over()
+        else:
+            self._alarm.set(self._next)
+
+    def _advance(self) -> None:
+        due_s = next(self._due_s, None)
+        if due_s is None:
+            self.is_over = True
+        else:
+            self._next = self.began + due_s
+
+
+def _with_warmup(shape: Open, warmup_s: float) -> Iterator[float]:
+    """Yield the due moments from the first stage's beginning, those of the warm-up below 0."""
+    chance = random.Random(shape.seed) if shape.poisson else None
+    load = due_moments(shape.stages, chance)
+    if not warmup_s:
+        return load
+    stage = Stage(duration_s=warmup_s, rate_per_s=shape.stages[0].rate_per_s)
+    warmup = due_moments([stage], random.Random(f"{shape.seed}/warm-up") if chance else None)
+    return itertools.chain((due_s - warmup_s for due_s in warmup), load)
