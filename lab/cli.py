@@ -1,4 +1,4 @@
-"""The command line: `python -m lab run | validate`. Imports nothing heavy for `--help`."""
+"""The command line of `python -m lab`. Imports nothing heavy for `--help`."""
 
 import argparse
 import io
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import LabError
+from lab.up.parsers import add_up_commands
 
 EXIT_CODES = """\
 exit codes:
@@ -41,6 +42,7 @@ def _write_anything() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the parser; each command's function is in its `command` default."""
     parser = argparse.ArgumentParser(
         prog="python -m lab",
         description="What does a resilience policy buy, and what does it cost?",
@@ -50,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run an experiment and print its table"))
     _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    add_up_commands(commands)
     return parser
 
 

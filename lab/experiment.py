@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal
 
 from lab.system import System
 
@@ -56,6 +56,7 @@ class Client:
 class ChaosFault:
     """A document for the service's own fault injector, in the wire's names and units."""
 
+    kind: ClassVar[str] = "chaos"
     service: str
     document: Mapping[str, object]
 
@@ -73,6 +74,17 @@ class ProcessFault:
 
 
 Fault = ChaosFault | ProcessFault
+
+
+def go_together(one: Fault, other: Fault) -> bool:
+    """Tell whether two faults can be on at once: not two of a kind, nor two on one process."""
+    if one.service != other.service:
+        return True
+    return one.kind != other.kind and not (_takes_away(one) and _takes_away(other))
+
+
+def _takes_away(fault: Fault) -> bool:
+    return isinstance(fault, ProcessFault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

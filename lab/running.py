@@ -49,6 +49,29 @@ class RunningSystem:
         """Fill in `{name.url}` and `{name.port}` of this system's services."""
         return fill(template, self._values)
 
+    def process(self, name: str) -> OwnedProcess | None:
+        """Return the process of a service; None while it is stopped or if it is not ours."""
+        return self._processes.get(name)
+
+    def own_process(self, name: str) -> OwnedProcess:
+        """Return the process of a service, for something to be done to it.
+
+        Raises:
+            NoValidData: it is stopped, or it is a server that the lab did not start.
+        """
+        if process := self._processes.get(name):
+            return process
+        if not self.is_ours(name):
+            raise NoValidData(
+                f"{name} at {redis_server.without_password(self.url(name))} is not the lab's own; "
+                f"unset {redis_server.URL_VARIABLE} to have one started that may be made sick"
+            )
+        raise NoValidData(f"{name} has no process now; start it first")
+
+    def is_ours(self, name: str) -> bool:
+        """Tell whether the lab starts the service, rather than finding it there."""
+        return bool(self.system.service(name).run or not redis_server.url_of_running_server())
+
     async def start_all(self) -> None:
         """Start every service that has no process, each once those that it needs are ready.
 
@@ -74,7 +97,7 @@ class RunningSystem:
 
     async def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to the processes of a service."""
-        await self._keeper.signal(self._processes[name], number)
+        await self._keeper.signal(self.own_process(name), number)
 
     async def stop(self, name: str) -> None:
         """Terminate a service's process, by force after STOP_GRACE_S."""

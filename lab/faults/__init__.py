@@ -19,7 +19,7 @@ StillOn = Callable[[], Awaitable[bool]]
 
 
 def applied(
-    fault: Fault, system: RunningSystem, chance: random.Random
+    fault: Fault, system: RunningSystem, chance: random.Random, *, persistent: bool = False
 ) -> AbstractAsyncContextManager[StillOn]:
     """Return what applies *fault* when entered and reverts it when left, however it is left.
 
@@ -27,9 +27,10 @@ def applied(
         fault: what to do.
         system: to whom.
         chance: where the dice of the fault get their seed.
+        persistent: whether an injector that has forgotten its fault is told again.
     """
     if isinstance(fault, ChaosFault):
-        return chaos_fault(fault, system, seed=chance.getrandbits(32))
+        return chaos_fault(fault, system, seed=chance.getrandbits(32), persistent=persistent)
     return process_fault(fault, system)
 
 

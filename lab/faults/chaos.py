@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 
 import httpx
 
@@ -18,9 +19,16 @@ ANSWER_S = 3.0
 
 @asynccontextmanager
 async def chaos_fault(
-    fault: ChaosFault, system: RunningSystem, *, seed: int
+    fault: ChaosFault, system: RunningSystem, *, seed: int, persistent: bool = False
 ) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
     """Switch the fault on, keep its lease, and switch it off at the end.
+
+    Args:
+        fault: which, and where.
+        system: its services.
+        seed: of the injector's dice.
+        persistent: whether to switch it on again where the service has forgotten it, restarted
+            or paused beyond the lease; an experiment would rather hear of that.
 
     Raises:
         NoValidData: the injector refuses the document or does not answer.
@@ -28,7 +36,8 @@ async def chaos_fault(
     url = _injector(system, fault.service)
     document = {"seed": seed} | dict(fault.document) | {"ttlS": LEASE_S}
     await _switch_on(system.http, url, document)
-    renewal = asyncio.create_task(_renew(system.http, url))
+    again = document if persistent else None
+    renewal = asyncio.create_task(_renew(system.http, url, again))
     try:
         yield lambda: _is_on(system.http, url)
     finally:
@@ -67,12 +76,15 @@ async def _switch_on(http: httpx.AsyncClient, url: str, document: dict[str, obje
         raise NoValidData(f"the fault {document} has no effect, says {url}; give it one")
 
 
-async def _renew(http: httpx.AsyncClient, url: str) -> None:
+async def _renew(http: httpx.AsyncClient, url: str, again: dict[str, object] | None) -> None:
     """Renew the lease for ever; a missed renewal shows in the check after the run."""
     while True:
         await asyncio.sleep(RENEW_EVERY_S)
         with suppress(NoAnswerError):
-            await ask(http, "PATCH", url, within_s=RENEW_EVERY_S, document={"ttlS": LEASE_S})
+            lease: dict[str, object] = {"ttlS": LEASE_S}
+            answer = await ask(http, "PATCH", url, within_s=RENEW_EVERY_S, document=lease)
+            if answer.status == HTTPStatus.CONFLICT and again is not None:
+                await ask(http, "POST", url, within_s=RENEW_EVERY_S, document=again)
 
 
 async def _switch_off(http: httpx.AsyncClient, url: str) -> None:

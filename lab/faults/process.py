@@ -1,11 +1,15 @@
 """Faults done to a service's process: paused, stopped, killed."""
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from lab.experiment import ProcessFault
 from lab.running import RunningSystem
+
+LOOKS = 200
+LOOK_EVERY_S = 0.005
 
 
 @asynccontextmanager
@@ -15,9 +19,10 @@ async def process_fault(
     """Take the process away and give it back at the end, ready again.
 
     Raises:
-        NoValidData: the service would not come back.
+        NoValidData: there is no process of the lab's, or the service would not come back.
     """
     name = fault.service
+    system.own_process(name)
     service = system.system.service(name)
     await _take_away(fault, system)
     try:
@@ -36,10 +41,19 @@ async def _take_away(fault: ProcessFault, system: RunningSystem) -> None:
     match fault.kind:
         case "pause":
             await system.signal(fault.service, signal.SIGSTOP)
+            await _until_held(fault.service, system)
         case "stop":
             await system.stop(fault.service)
         case "kill":
             await system.kill(fault.service)
+
+
+async def _until_held(name: str, system: RunningSystem) -> None:
+    """Wait for the kernel: a signal that has been sent has not yet been delivered."""
+    for _ in range(LOOKS):  # if it is in vain, the check after the run tells
+        if system.is_paused(name) is not False:
+            return
+        await asyncio.sleep(LOOK_EVERY_S)
 
 
 async def _is_away(fault: ProcessFault, system: RunningSystem) -> bool:

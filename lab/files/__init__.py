@@ -11,10 +11,12 @@ Each module knows only those above it:
     services        a system file
     load, faults, bounds, reference   the parts of an experiment
     experiments     an experiment file as a whole
+    ad_hoc          a fault that stands in no file
 """
 
+from lab.files.ad_hoc import read_ad_hoc_fault
 from lab.files.errors import FileError
 from lab.files.experiments import read_experiment
 from lab.files.services import read_system
 
-__all__ = ["FileError", "read_experiment", "read_system"]
+__all__ = ["FileError", "read_ad_hoc_fault", "read_experiment", "read_system"]

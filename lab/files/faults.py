@@ -23,6 +23,7 @@ _CHAOS: dict[str, tuple[str, Parser[object], str]] = {  # key -> (wire name, par
     "retryAfter": ("retryAfterS", whole_s, "2 s"),
     "seed": ("seed", whole(0, _MAX_COUNT), "7"),
 }
+WIRE_NAMES = {wire: key for key, (wire, _, _) in _CHAOS.items()}
 _HARMFUL = ("failure", "delay", "jitter", "failFirst")  # the others only say how
 
 
@@ -43,7 +44,7 @@ def _faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]
     sick: set[str] = set()
 
     def parse(node: Node) -> Fault:
-        fault = _fault(mapping(node), system, problems)
+        fault = read_fault(node, system, problems)
         if fault.service in sick:
             raise Wrong(
                 f"is the second for {show(fault.service)} under one condition",
@@ -55,7 +56,9 @@ def _faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]
     return items(node, problems, parse, name="fault", example=FAULT_EXAMPLE)
 
 
-def _fault(node: MappingNode, system: System, problems: Problems) -> Fault:
+def read_fault(node: Node, system: System, problems: Problems) -> Fault:
+    """Return one fault; `Wrong` if the node as a whole is wrong, the rest goes to *problems*."""
+    node = mapping(node)
     kinds = [kind for kind in _KINDS if kind in node.values]
     if len(kinds) != 1:
         got = "none of them" if not kinds else " and ".join(kinds)
@@ -67,7 +70,7 @@ def _fault(node: MappingNode, system: System, problems: Problems) -> Fault:
 
 def _process(node: MappingNode, kind: str, system: System, problems: Problems) -> ProcessFault:
     fields = Fields(node, problems, keys=(kind,))
-    known = _services(system, lambda service: service.run, kind="service that the lab starts")
+    known = _services(system, lambda service: service.name, kind="service that the lab starts")
     return ProcessFault(
         kind=cast("Literal['pause', 'stop', 'kill']", kind),
         service=fields.require(kind, known, example="rates", stand_in=""),

@@ -194,9 +194,14 @@ def _scalar(event: ScalarEvent) -> Scalar:
     if control := _CONTROL.search(text):
         what = f"character U+{ord(control[0]):04X} is not allowed in a value"
         raise Wrong(what, advice="remove it", place=_place(event))
-    quoted = event.style is not None
-    is_text = quoted or not _NOT_TEXT.fullmatch(text)
-    return Scalar(place=_place(event), text=text, is_text=is_text)
+    if event.style is not None:
+        return Scalar(place=_place(event), text=text, is_text=True)
+    return plain_scalar(text, _place(event))
+
+
+def plain_scalar(text: str, place: Place) -> Scalar:
+    """Return what *text* is without quotes: text, number, boolean or null."""
+    return Scalar(place=place, text=text, is_text=not _NOT_TEXT.fullmatch(text))
 
 
 def _key_text(key: Node) -> str:

@@ -1,0 +1,148 @@
+"""`lab up`: brings a system up as `run` does, and keeps it up until Ctrl-C or SIGTERM."""
+
+import asyncio
+import random
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from lab import redis_server
+from lab.errors import NoValidData
+from lab.files import read_system
+from lab.interrupt import INTERRUPTED, run_until_signal
+from lab.record import ResultFolder
+from lab.running import RunningSystem, bring_up
+from lab.system import System
+from lab.up.api import Api
+from lab.up.live_faults import LiveFault, live_faults
+from lab.up.live_system import LiveSystem, fields_of
+from lab.up.server import served
+from lab.up.sockets import claimed
+from lab.up.tables import fields_in_words, services_table
+
+LOOK_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpOptions:
+    """What `lab up` was asked for."""
+
+    file: Path
+    name: str | None
+    out: Path
+    seed: int | None
+
+
+def up_command(options: UpOptions) -> int:
+    """Keep the system up until a signal comes; return the exit code.
+
+    Raises:
+        UsageError: a file or an option is wrong, or a system of that name is up; nothing was
+            started.
+    """
+    system = read_system(options.file)
+    if any(service.backing == "redis" for service in system.services):
+        redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
+    name = options.name or system.path.stem
+    seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
+    with claimed(name) as listener:
+        folder = ResultFolder.create(options.out, f"up-{name}", datetime.now(UTC))
+        return run_until_signal(_Stay(name, system, folder, seed).run(listener))
+
+
+class _Stay:
+    """One system from coming up to going down."""
+
+    def __init__(self, name: str, system: System, folder: ResultFolder, seed: int) -> None:
+        self._name = name
+        self._system = system
+        self._folder = folder
+        self._chance = random.Random(seed)
+        self._seed = seed
+
+    async def run(self, listener: socket.socket) -> int:
+        """Return the exit code: INTERRUPTED after a signal, 3 with a message after a failure."""
+        api = Api(self._name)
+        names = ", ".join(service.name for service in self._system.services)
+        _say(f"starting {names}; logs and events: {self._folder.path}")
+        try:
+            async with (
+                served(api.app(), listener),
+                bring_up(self._system, self._folder.logs) as running,
+                live_faults(running, self._chance, self._note) as faults,
+            ):
+                live = LiveSystem(self._name, running, faults, self._folder.logs)
+                self._folder.add_event("system.up", seed=self._seed)
+                await _show(live)
+                api.open(live)
+                try:
+                    await _watch(running)
+                except asyncio.CancelledError:
+                    _take_as_the_usual_end()
+                api.close()
+                _say("going down, faults first")
+        except NoValidData as failure:
+            self._folder.add_event("system.failed", why=str(failure))
+            _say(str(failure))
+            return NoValidData.exit_code
+        self._folder.add_event("system.down")
+        _say(f"{self._name} is down; what it wrote is in {self._folder.path}")
+        return INTERRUPTED
+
+    def _note(self, event: str, live: LiveFault) -> None:
+        how = fields_in_words(fields_of(live))
+        fault = {"id": live.id, "kind": live.fault.kind, "service": live.fault.service}
+        trouble = {"trouble": live.trouble} if live.trouble else {}
+        self._folder.add_event(event, **fault, fields=fields_of(live), **trouble)
+        words = f"{event} {live.id}: {live.fault.kind} {live.fault.service} {how}".rstrip()
+        _say(f"{words}; {live.trouble}" if live.trouble else words)
+
+
+def _take_as_the_usual_end() -> None:
+    """Let a signal end the stay rather than the clean-up after it; a second one ends that too."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine runs in a task
+    task.uncancel()
+
+
+async def _show(live: LiveSystem) -> None:
+    services = [await live.service_status(each) for each in live.running.system.services]
+    with suppress(OSError):  # nobody reads
+        Console().print(services_table(services))
+        print(
+            f"\n{live.name} is up; Ctrl-C brings it down. From another terminal:\n"
+            "  python -m lab status\n"
+            "  python -m lab chaos SERVICE failure=0.3 delay=500ms --for 30s\n"
+            "  python -m lab stop|start|pause|resume|kill|restart SERVICE\n"
+            "  python -m lab logs SERVICE -f",
+            flush=True,
+        )
+
+
+async def _watch(running: RunningSystem) -> None:
+    """Tell of services that end by themselves, for ever.
+
+    Raises:
+        NoValidData: all were lost.
+    """
+    told: set[int] = set()
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        for name in running.dead_services():
+            process = running.process(name)
+            if process is not None and process.number not in told:
+                told.add(process.number)
+                _say(
+                    f"{name} ended by itself with code {process.exit_code}; bring it back with: "
+                    f"python -m lab start {name}"
+                )
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # nobody listens
+        print(text, file=sys.stderr, flush=True)
