@@ -10,6 +10,7 @@ One line for any Starlette or FastAPI application:
     injector    which fault is on now, and whom it concerns
     caller      read what comes in, and notice a hang-up
     case        one touched request: what has hit it, and waits that the fault's end cuts short
+    cut         end a reply half-way, quietly
     reply       mark the reply, spoil its body
     control     the /chaos routes
     middleware  puts the verdicts into effect

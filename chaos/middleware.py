@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chaos.caller import Caller
 from chaos.case import Case
 from chaos.control import Control
+from chaos.cut import keep_cuts_out_of_the_log, leave_unended
 from chaos.injector import Injector
 from chaos.problems import problem
 from chaos.reply import Reply
@@ -41,7 +42,8 @@ class ChaosMiddleware:
     The header `X-Chaos` of a reply names what hit it, in the order of effect, separated by commas:
     `hang` or `delay`, then `failFirst` or `failure`, then `body=drip` and the like. A reply
     without it was not touched. To cut a reply half-way the middleware returns without ending it,
-    upon which a server closes the connection; uvicorn logs an error for each.
+    upon which a server closes the connection; to the application its `send` fails with `OSError`.
+
     WebSockets are left alone.
     """
 
@@ -60,6 +62,8 @@ class ChaosMiddleware:
         self._exempt = frozenset(exempt_paths)
         self._injector = Injector(now_s=_loop_time_s)
         self._control = Control(self._injector, token)
+        if enabled:
+            keep_cuts_out_of_the_log()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer `/chaos`, or let the application answer under the fault that is on."""
@@ -91,6 +95,8 @@ class ChaosMiddleware:
         except Exception:  # whatever the application made of the cut
             if not reply.is_cut:
                 raise
+        if reply.is_cut:
+            leave_unended()
 
 
 async def _hold_up(case: Case, caller: Caller) -> None:

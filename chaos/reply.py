@@ -9,6 +9,8 @@ from starlette.types import Message, Send
 
 from chaos.caller import Caller
 from chaos.case import Case
+from chaos.cut import ConnectionCutError
+from chaos.document import BodyFault
 
 MARK = "X-Chaos"
 DRIP_EVERY_S = 0.1
@@ -17,10 +19,6 @@ _SendBody = Callable[[bytes, bool], Awaitable[None]]  # data, whether more follo
 _BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 # Continuation bytes of UTF-8 without a beginning: no text in it, no JSON, no known file type.
 _CONTINUATION = bytes(0x80 | byte & 0x3F for byte in range(256))
-
-
-class ConnectionCutError(OSError):
-    """The reply was cut off: what a server raises when it can send no more, as ASGI has it."""
 
 
 class Reply:
@@ -52,24 +50,26 @@ class Reply:
         else:
             await self._send(message)
 
-    def _begin(self, message: Message) -> None:
-        headers = MutableHeaders(scope=message)
+    def _begin(self, head: Message) -> None:
+        headers = MutableHeaders(scope=head)
         body = self._case.verdict.body
-        if body is not None and self._case.is_on and self._has_body(message["status"], headers):
+        if body is not None and self._case.is_on and self._has_body(head["status"], headers):
             self._case.hit(f"body={body}")
-            length = headers.get("content-length")
-            if body == "drip":
-                self._send_body = self._dripped(self._case.now_s() + DRIP_MAX_S)
-            elif body == "truncate":
-                self._send_body = self._truncated(int(length) // 2 if length else None)
-            elif body == "garbage":
-                self._send_body = self._garbage(random.Random(self._case.verdict.garbage_seed))
-            else:
-                self._send_body = self._empty()
-                headers["content-length"] = "0"
-                del headers["transfer-encoding"]
+            self._send_body = self._spoilt(body, headers)
         if self._case.hits:
             headers[MARK] = ", ".join(self._case.hits)
+
+    def _spoilt(self, body: BodyFault, headers: MutableHeaders) -> _SendBody:
+        if body == "drip":
+            return self._dripped(self._case.now_s() + DRIP_MAX_S)
+        if body == "truncate":
+            length = headers.get("content-length")
+            return self._truncated(int(length) // 2 if length else None)
+        if body == "garbage":
+            return self._garbage(random.Random(self._case.verdict.garbage_seed))
+        headers["content-length"] = "0"
+        del headers["transfer-encoding"]
+        return self._empty()
 
     def _has_body(self, status: int, headers: MutableHeaders) -> bool:
         is_empty = headers.get("content-length") == "0"
@@ -104,7 +104,7 @@ class Reply:
             await self._pass(kept, more=True)
             if left == 0 or not more:
                 self.is_cut = True
-                raise ConnectionCutError("the reply was cut half-way, as asked for at /chaos")
+                raise ConnectionCutError("cut half-way, as asked for at /chaos")
 
         return send_body
 

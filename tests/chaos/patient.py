@@ -57,5 +57,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     uvicorn.run(
-        create_app(), port=parser.parse_args().port, log_level="critical", ws="none", loop="uvloop"
+        create_app(), port=parser.parse_args().port, log_level="warning", ws="none", loop="uvloop"
     )

@@ -24,6 +24,8 @@ Check = Callable[[Heard], bool]
 def port() -> Iterator[int]:
     with service("tests.chaos.patient") as patient:
         yield httpx.URL(patient.url).port or 0
+        _, log = patient.stop()
+        assert log == "", "a fault that was asked for is no error of the service"
 
 
 @pytest.fixture(autouse=True)
