@@ -6,8 +6,12 @@ One line for any Starlette or FastAPI application:
 
     document    what one can ask for, validated; from a query or from JSON
     verdict     document, dice, arrival number -> what happens to this request (pure)
-    injector    what is on now, and until when
-    delay       wait, but notice a caller that hangs up
+    fault       a document in force: dice, counters, lease, flapping
+    injector    which fault is on now, and whom it concerns
+    caller      read what comes in, and notice a hang-up
+    case        one touched request: what has hit it, and waits that the fault's end cuts short
+    cut         end a reply half-way, quietly
+    reply       mark the reply, spoil its body
     control     the /chaos routes
     middleware  puts the verdicts into effect
     outcomes    what became of each request, counted

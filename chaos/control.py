@@ -24,7 +24,8 @@ _Action = Callable[[Request], Awaitable[Response]]
 class Control:
     """Answers the requests to /chaos.
 
-    GET     what is on: the document with its seed, `on`, `leftS` of the lease, `touched` requests
+    GET     what is on: the document with its seed, `on`, `active` (on, and not in the idle turn of
+            its flapping), `leftS` of the lease, `touched` requests
     POST    put a fault on, in place of the one before
     PATCH   `ttlS`: a longer lease and nothing else; 409 if nothing is on
     DELETE  take it off
@@ -81,6 +82,7 @@ class Control:
         return JSONResponse(
             {
                 "on": fault is not None,
+                "active": self._injector.is_active(),
                 **(fault.document if fault else _OFF).model_dump(by_alias=True),
                 "leftS": self._injector.seconds_left(),
                 "touched": fault.touched if fault else 0,

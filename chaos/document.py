@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Never, TypeVar
+from typing import Annotated, Literal, Never, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,6 +10,8 @@ from pydantic.alias_generators import to_camel
 
 _Milliseconds = Annotated[float, Field(ge=0, le=600_000)]
 LeaseSeconds = Annotated[float, Field(gt=0, le=86_400)]
+BodyFault = Literal["drip", "truncate", "garbage", "empty"]
+_MATCH_PREFIX = "match."
 
 
 class InvalidDocumentError(ValueError):
@@ -32,8 +34,41 @@ class _Document(BaseModel):
     )
 
 
+class Match(_Document):
+    """Which requests a fault concerns: those that satisfy each field that is given."""
+
+    path: str | None = Field(default=None, pattern="^/", max_length=1000)  # beginning of the path
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] | None = None
+
+    def covers(self, method: str, path: str) -> bool:
+        """Tell whether a request is concerned; *path* is decoded and compared by character.
+
+        `/rates` covers `/rates`, `/rates/USD` and `/ratesheet`; `/rates/` only the second.
+        """
+        return path.startswith(self.path or "") and self.method in {None, method}
+
+
 class ChaosDocument(_Document):
-    """A fault. On the wire the names are in camel case; every field may be left out."""
+    """A fault. On the wire the names are in camel case; every field may be left out.
+
+    `failure`, `delay_ms`, `jitter_ms`, `fail_first`, `body` and `hang` do something; the others
+    say how, to whom and when. All that is asked for happens to a reply, in this order: the delay,
+    the failure in place of the reply, the body (a failed reply has one too).
+
+    `hang` accepts the request and says nothing until the fault is off or the caller leaves; it
+    happens to each request and leaves no room for anything else.
+
+    `flap_s` has the fault on for so many seconds from the moment it was put on, off for as many,
+    and so on; renewing the lease does not move the beat.
+
+    `body` concerns replies that have one (not those to HEAD, 204, 304, or of length 0):
+
+        drip      one byte each 0.1 s; after 30 s the rest at once
+        truncate  the head promises all of it, the connection is closed after half; where the head
+                  names no length, after half of the first chunk
+        garbage   as many bytes as there were, no text of any encoding and no JSON
+        empty     a length of 0 under the same status and type
+    """
 
     failure: float = Field(default=0, ge=0, le=1)  # share of replies that fail
     status: int = Field(default=500, ge=400, le=599)  # of a failed reply
@@ -41,13 +76,22 @@ class ChaosDocument(_Document):
     jitter_ms: _Milliseconds = 0  # the delay varies uniformly by plus or minus this, never below 0
     fail_first: int = Field(default=0, ge=0, le=1_000_000_000)  # the first n replies fail
     retry_after_s: int | None = Field(default=None, ge=0, le=86_400)  # header of a failed reply
+    body: BodyFault | None = None  # what happens to the body of each reply
+    hang: bool = False  # no reply at all
+    flap_s: float | None = Field(default=None, ge=0.01, le=86_400)  # on and off by turns
+    match: Match | None = None  # the requests concerned; None: all
     seed: int | None = Field(default=None, ge=0, lt=2**63)  # of the dice; None: picked for you
     ttl_s: LeaseSeconds | None = None  # the fault ends by itself after this; None: it stays
 
     @property
     def has_effect(self) -> bool:
         """Whether any request can be touched at all."""
-        return bool(self.failure or self.delay_ms or self.jitter_ms or self.fail_first)
+        shares = (self.failure, self.delay_ms, self.jitter_ms, self.fail_first)
+        return any(shares) or self.hang or self.body is not None
+
+    def concerns(self, method: str, path: str) -> bool:
+        """Tell whether a request is among those that this fault is for."""
+        return self.match is None or self.match.covers(method, path)
 
 
 class Renewal(_Document):
@@ -91,7 +135,18 @@ def _members(query: bytes, body: bytes) -> Mapping[str, object]:
 
 def _from_query(query: bytes) -> dict[str, object]:
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return _without_duplicates([(name, _value(text)) for name, text in pairs])
+    return _folded(_without_duplicates([(name, _value(text)) for name, text in pairs]))
+
+
+def _folded(members: dict[str, object]) -> dict[str, object]:
+    """Turn `match.path` and the like into `match: {path}`: a query has no nesting of its own."""
+    inner = {name for name in members if name.startswith(_MATCH_PREFIX)}
+    if not inner:
+        return members
+    if "match" in members:
+        raise InvalidDocumentError({"match": "given more than once"})
+    match = {name.removeprefix(_MATCH_PREFIX): members[name] for name in inner}
+    return {name: members[name] for name in members if name not in inner} | {"match": match}
 
 
 def _value(text: str) -> object:

@@ -1,20 +1,22 @@
 """The middleware: puts what /chaos asks for into effect."""
 
 import asyncio
+import math
 from collections.abc import Collection
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chaos.caller import Caller
+from chaos.case import Case
 from chaos.control import Control
-from chaos.delay import delay
+from chaos.cut import keep_cuts_out_of_the_log, leave_unended
 from chaos.injector import Injector
 from chaos.problems import problem
-from chaos.verdict import Failure, Verdict
+from chaos.reply import Reply
+from chaos.verdict import Failure
 
-MARK = "X-Chaos"
 EXEMPT_PATHS = frozenset({"/alive", "/health", "/stats"})
 
 
@@ -31,9 +33,18 @@ class ChaosMiddleware:
         exempt_paths: Requests to these paths are never touched.
 
     A request is judged when it arrives, in the order of arrival: with a seed, the n-th request
-    meets the same fate in each run, however many are in flight. Taking the fault off, or its
-    lease running out, concerns later arrivals; a request that waits in its delay goes on to
-    finish with the fault it was given. WebSockets are left alone.
+    that the fault concerns meets the same fate in each run, however many are in flight.
+
+    Once the fault is off (taken off, replaced, its lease over, or in the idle turn of its
+    flapping) nothing more of it happens: a request that hangs or is delayed goes on at once to
+    the application, a dripped reply ends at once.
+
+    The header `X-Chaos` of a reply names what hit it, in the order of effect, separated by commas:
+    `hang` or `delay`, then `failFirst` or `failure`, then `body=drip` and the like. A reply
+    without it was not touched. To cut a reply half-way the middleware returns without ending it,
+    upon which a server closes the connection; to the application its `send` fails with `OSError`.
+
+    WebSockets are left alone.
     """
 
     def __init__(
@@ -51,6 +62,8 @@ class ChaosMiddleware:
         self._exempt = frozenset(exempt_paths)
         self._injector = Injector(now_s=_loop_time_s)
         self._control = Control(self._injector, token)
+        if enabled:
+            keep_cuts_out_of_the_log()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer `/chaos`, or let the application answer under the fault that is on."""
@@ -59,40 +72,45 @@ class ChaosMiddleware:
         elif scope["path"] == self._path:
             response = await self._control.answer(Request(scope, receive))
             await response(scope, receive, send)
-        elif scope["path"] in self._exempt or (verdict := self._injector.verdict()) is None:
+        elif scope["path"] in self._exempt or (case := self._judge(scope)) is None:
             await self._app(scope, receive, send)
-        elif verdict.touched:
-            await self._touch(verdict, scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self._touch(case, scope, receive, send)
 
-    async def _touch(self, verdict: Verdict, scope: Scope, receive: Receive, send: Send) -> None:
-        if verdict.delay_s:
-            watched = await delay(verdict.delay_s, receive)
-            if watched is None:
-                return
-            receive = watched
-        mark = ", ".join(verdict.touched)
-        if verdict.failure:
-            await _reply(verdict.failure, mark)(scope, receive, send)
-        else:
-            await self._app(scope, receive, _marking(send, mark))
+    def _judge(self, scope: Scope) -> Case | None:
+        return self._injector.judge(scope["method"], scope["path"])
+
+    async def _touch(self, case: Case, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = Caller(receive)
+        await _hold_up(case, caller)
+        if caller.is_gone:
+            return
+        app = self._app
+        if case.verdict.failure is not None and case.is_on:
+            case.hit(case.verdict.failure.cause)
+            app = _failed(case.verdict.failure)
+        reply = Reply(case, caller, scope["method"], send)
+        try:
+            await app(scope, caller.receive, reply.send)
+        except Exception:  # whatever the application made of the cut
+            if not reply.is_cut:
+                raise
+        if reply.is_cut:
+            leave_unended()
 
 
-def _reply(failure: Failure, mark: str) -> Response:
-    headers = {MARK: mark}
-    if failure.retry_after_s is not None:
-        headers["Retry-After"] = str(failure.retry_after_s)
+async def _hold_up(case: Case, caller: Caller) -> None:
+    seconds = math.inf if case.verdict.hang else case.verdict.delay_s
+    if seconds > 0:
+        case.hit("hang" if case.verdict.hang else "delay")
+        async with caller.watched() as gone:
+            await case.wait(seconds, gone)
+
+
+def _failed(failure: Failure) -> Response:
+    wait_s = failure.retry_after_s
+    headers = None if wait_s is None else {"Retry-After": str(wait_s)}
     return problem(failure.status, "this failure was asked for at /chaos", headers=headers)
-
-
-def _marking(send: Send, mark: str) -> Send:
-    async def marked(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message)[MARK] = mark
-        await send(message)
-
-    return marked
 
 
 def _loop_time_s() -> float:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from pydantic.alias_generators import to_camel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chaos.middleware import MARK
+from chaos.reply import MARK
 
 
 @dataclass(slots=True)
@@ -16,7 +16,8 @@ class Outcomes:
 
     received: int = 0
     answered: int = 0  # status below 400, at once
-    delayed: int = 0  # status below 400, after the delay of a fault
+    delayed: int = 0  # status below 400, whole, but held up by a fault
+    spoilt: int = 0  # status below 400, but not with the body that it should have had
     not_found: int = 0  # 404
     refused: int = 0  # any other 4xx
     failed: int = 0  # 5xx, or whatever status a fault gave in place of the reply
@@ -61,14 +62,19 @@ class OutcomesMiddleware:
 
 def classify(status: int, headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Return the field of `Outcomes` that a reply counts into."""
-    causes = dict(headers).get(_MARK, b"").split(b", ")
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or b"failure" in causes or b"failFirst" in causes:
+    causes = set(dict(headers).get(_MARK, b"").split(b", "))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or causes & _FAILING:
         return "failed"
     if status == HTTPStatus.NOT_FOUND:
         return "not_found"
     if status >= HTTPStatus.BAD_REQUEST:
         return "refused"
-    return "delayed" if b"delay" in causes else "answered"
+    if causes & _SPOILING:
+        return "spoilt"
+    return "delayed" if causes & _DELAYING else "answered"
 
 
 _MARK = MARK.lower().encode()
+_FAILING = {b"failure", b"failFirst"}
+_SPOILING = {b"body=truncate", b"body=garbage", b"body=empty"}
+_DELAYING = {b"hang", b"delay", b"body=drip"}

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from lab.errors import UsageError
 from lab.experiment import Fault
+from lab.files.chaos import WIRE_NAMES
 from lab.files.errors import START, FileError, Problems, Wrong, show
-from lab.files.faults import FAULT_EXAMPLE, WIRE_NAMES, read_fault
+from lab.files.faults import FAULT_EXAMPLE, read_fault
 from lab.files.tree import ListNode, MappingNode, Node, plain_scalar
 from lab.system import System
 

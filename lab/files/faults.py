@@ -1,30 +1,18 @@
 """The `faults` of an experiment: the conditions, each a row of the table."""
 
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Literal, cast
 
-from lab.experiment import ChaosFault, Condition, Fault, ProcessFault
+from lab.experiment import Condition, Fault, ProcessFault
+from lab.files.chaos import read_chaos
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, items, mapping
-from lab.files.scalars import Parser, choice, fraction, whole, whole_ms, whole_s
+from lab.files.scalars import Parser, choice
 from lab.files.tree import MappingNode, Node
 from lab.system import Service, System
 
 FAULT_EXAMPLE = "[{chaos: rates, failure: 30 %}]"
-_MAX_COUNT = 10**9
 _KINDS = ("chaos", "pause", "stop", "kill")
-_CHAOS: dict[str, tuple[str, Parser[object], str]] = {  # key -> (wire name, parser, example)
-    "failure": ("failure", fraction, "30 %"),
-    "status": ("status", whole(400, 599), "503"),
-    "delay": ("delayMs", whole_ms, "500ms"),
-    "jitter": ("jitterMs", whole_ms, "50ms"),
-    "failFirst": ("failFirst", whole(0, _MAX_COUNT), "3"),
-    "retryAfter": ("retryAfterS", whole_s, "2 s"),
-    "seed": ("seed", whole(0, _MAX_COUNT), "7"),
-}
-WIRE_NAMES = {wire: key for key, (wire, _, _) in _CHAOS.items()}
-_HARMFUL = ("failure", "delay", "jitter", "failFirst")  # the others only say how
 
 
 def read_conditions(node: Node, system: System, problems: Problems) -> tuple[Condition, ...]:
@@ -64,7 +52,8 @@ def read_fault(node: Node, system: System, problems: Problems) -> Fault:
         got = "none of them" if not kinds else " and ".join(kinds)
         raise Wrong(f"must have exactly one of the keys {', '.join(_KINDS)}, got {got}")
     if kinds == ["chaos"]:
-        return _chaos(node, system, problems)
+        known = _services(system, lambda service: service.chaos, kind='service with a "chaos" path')
+        return read_chaos(node, known, problems)
     return _process(node, kinds[0], system, problems)
 
 
@@ -75,21 +64,6 @@ def _process(node: MappingNode, kind: str, system: System, problems: Problems) -
         kind=cast("Literal['pause', 'stop', 'kill']", kind),
         service=fields.require(kind, known, example="rates", stand_in=""),
     )
-
-
-def _chaos(node: MappingNode, system: System, problems: Problems) -> ChaosFault:
-    fields = Fields(node, problems, keys=("chaos", *_CHAOS))
-    known = _services(system, lambda service: service.chaos, kind='service with a "chaos" path')
-    service = fields.require("chaos", known, example="rates", stand_in="")
-    if not any(key in fields for key in _HARMFUL) and not fields.has_unknown:
-        advice = "write e.g. failure: 30 % or delay: 500ms"
-        raise Wrong(f"does nothing to {show(service)}", advice=advice)
-    document = {
-        wire: fields.read(key, parse, example=example, default=None)
-        for key, (wire, parse, example) in _CHAOS.items()
-        if key in fields
-    }
-    return ChaosFault(service=service, document=MappingProxyType(document))
 
 
 def _services(system: System, suits: Callable[[Service], object], *, kind: str) -> Parser[str]:

@@ -1,5 +1,6 @@
 import json
 from contextlib import suppress
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos import ChaosDocument
-from chaos.document import InvalidDocumentError, read_document, read_renewal
+from chaos.document import InvalidDocumentError, Match, read_document, read_renewal
 
 
 def test_every_field_may_be_left_out() -> None:
@@ -27,15 +28,71 @@ def test_every_field_may_be_left_out() -> None:
             "retryAfterS": st.integers(0, 86_400),
             "seed": st.integers(0, 2**63 - 1),
             "ttlS": st.floats(0.001, 86_400),
+            "flapS": st.floats(0.01, 86_400),
+            "hang": st.booleans(),
+            "body": st.sampled_from(["drip", "truncate", "garbage", "empty"]),
+            "match": st.fixed_dictionaries(
+                {},
+                optional={
+                    "path": st.text("ab/%&= ", max_size=9).map("/{}".format),
+                    "method": st.sampled_from(["GET", "HEAD", "POST", "DELETE"]),
+                },
+            ),
         },
     )
 )
-def test_a_query_and_a_body_mean_the_same(fields: dict[str, float]) -> None:
-    by_query = read_document(urlencode(fields).encode(), b"")
+def test_a_query_and_a_body_mean_the_same(fields: dict[str, Any]) -> None:
+    in_query = {name: json.dumps(value) for name, value in fields.items() if name != "body"}
+    in_query |= {"body": fields["body"]} if "body" in fields else {}
+    by_query = read_document(urlencode(in_query).encode(), b"")
     by_body = read_document(b"", json.dumps(fields).encode())
 
     assert by_query == by_body
     assert by_body.model_dump(by_alias=True, exclude_unset=True) == fields
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "failure=1&match.path=/rates&match.method=GET",
+        'failure=1&match={"path": "/rates", "method": "GET"}',
+    ],
+)
+def test_a_query_nests_by_a_dot(query: str) -> None:
+    match = Match(path="/rates", method="GET")
+
+    assert read_document(query.encode(), b"") == ChaosDocument(failure=1, match=match)
+
+
+@pytest.mark.parametrize("fields", [{"failure": 0.1}, {"hang": True}, {"body": "empty"}])
+def test_one_harmful_field_is_an_effect(fields: dict[str, Any]) -> None:
+    assert ChaosDocument(**fields).has_effect
+
+
+@pytest.mark.parametrize("fields", [{"status": 503}, {"flap_s": 1}, {"match": {}}, {"seed": 1}])
+def test_how_whom_and_when_are_no_effect(fields: dict[str, Any]) -> None:
+    assert not ChaosDocument(**fields).has_effect
+
+
+@pytest.mark.parametrize(
+    ("match", "method", "path", "is_covered"),
+    [
+        (Match(), "GET", "/", True),
+        (Match(path="/rates"), "GET", "/rates", True),
+        (Match(path="/rates"), "POST", "/rates/USD", True),
+        (Match(path="/rates"), "GET", "/ratesheet", True),
+        (Match(path="/rates/"), "GET", "/rates", False),
+        (Match(path="/rates"), "GET", "/v1/rates", False),
+        (Match(method="GET"), "GET", "/rates", True),
+        (Match(method="GET"), "HEAD", "/rates", False),
+        (Match(path="/rates", method="GET"), "GET", "/rates", True),
+        (Match(path="/rates", method="GET"), "GET", "/stats", False),
+    ],
+)
+def test_a_match_covers_by_beginning_and_method(
+    match: Match, method: str, path: str, is_covered: bool
+) -> None:
+    assert match.covers(method, path) is is_covered
 
 
 @pytest.mark.parametrize(
@@ -66,6 +123,20 @@ def test_a_query_and_a_body_mean_the_same(fields: dict[str, float]) -> None:
         ("seed=9223372036854775808", "seed"),
         ("ttlS=0", "ttlS"),
         ("ttlS=Infinity", "ttlS"),
+        ("hang=1", "hang"),
+        ("hang=yes", "hang"),
+        ("body=drop", "body"),
+        ("body=", "body"),
+        ("flapS=0", "flapS"),
+        ("flapS=0.009", "flapS"),
+        ("flapS=86401", "flapS"),
+        ("match=/rates", "match"),
+        ("match.path=rates", "match.path"),
+        ("match.path=5", "match.path"),
+        ("match.method=get", "match.method"),
+        ("match.host=x", "match.host"),
+        ("match.path=/a&match.path=/b", "match.path"),
+        ("match={}&match.path=/b", "match"),
         ("sickness=1", "sickness"),
         ("=1", ""),
     ],
@@ -87,6 +158,10 @@ def test_a_wrong_query_names_the_field(query: str, field: str) -> None:
         (b'{"status": 500.0}', "status"),
         (b'{"retryAfterS": "5"}', "retryAfterS"),
         (b'{"extra": {"failure": 1}}', "extra"),
+        (b'{"match": {"path": "/a", "path": "/b"}}', "path"),
+        (b'{"match.path": "/a"}', "match.path"),
+        (b'{"match": [1]}', "match"),
+        (b'{"hang": "true"}', "hang"),
         (b'{"failure": NaN}', "body"),
         (b"[]", "body"),
         (b"null", "body"),

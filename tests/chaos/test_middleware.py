@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 
 from chaos import ChaosMiddleware, Outcomes, OutcomesMiddleware
 
@@ -21,6 +21,19 @@ def patient(
     @app.get("/health")
     async def pulse() -> str:
         return "well"
+
+    @app.get("/long")
+    async def long() -> Response:
+        return Response(b"x" * 100_000)
+
+    @app.get("/slow")
+    async def slow() -> str:
+        await asyncio.sleep(2)
+        return "at last"
+
+    @app.get("/crash")
+    async def crash() -> float:
+        return 1 / 0
 
     @app.post("/echo")
     async def echo(request: Request) -> int:
@@ -166,7 +179,7 @@ async def test_fates_are_dealt_in_order_of_arrival_however_many_are_in_flight(
     assert [each.result().status_code for each in together] == one_by_one
 
 
-async def test_a_request_in_its_delay_finishes_with_the_fault_it_was_given(
+async def test_a_request_in_its_delay_goes_on_unharmed_when_the_fault_is_taken_off(
     client: httpx.AsyncClient,
 ) -> None:
     await client.post("/chaos?failure=1&delayMs=500")
@@ -175,8 +188,107 @@ async def test_a_request_in_its_delay_finishes_with_the_fault_it_was_given(
         await asyncio.sleep(0.1)
         await client.delete("/chaos")
 
-    assert waiting.result().headers["x-chaos"] == "delay, failure"
-    assert asyncio.get_running_loop().time() == pytest.approx(0.5)
+    assert (waiting.result().status_code, waiting.result().headers["x-chaos"]) == (200, "delay")
+    assert asyncio.get_running_loop().time() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("document", "ends_at_s"),
+    [
+        ({"ttlS": 5}, 5.0),
+        ({"flapS": 0.1}, 0.1),
+        ({"flapS": 2, "ttlS": 5}, 2.0),
+        ({"flapS": 5, "ttlS": 2}, 2.0),
+    ],
+)
+async def test_a_hang_ends_with_the_lease_or_the_turn(
+    document: dict[str, float], ends_at_s: float, client: httpx.AsyncClient
+) -> None:
+    await client.post("/chaos", json={"hang": True, **document})
+    let_go = await client.get("/pulse")
+
+    assert (let_go.status_code, let_go.headers["x-chaos"]) == (200, "hang")
+    assert asyncio.get_running_loop().time() == pytest.approx(ends_at_s)
+
+
+@pytest.mark.parametrize(("ttl_s", "ends_at_s"), [(10, 14.0), (0.5, 4.5)])
+async def test_who_hangs_waits_for_the_renewed_lease(
+    ttl_s: float, ends_at_s: float, client: httpx.AsyncClient
+) -> None:
+    await client.post("/chaos?hang=true&ttlS=5")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(client.get("/pulse"))
+        await asyncio.sleep(4)
+        await client.patch(f"/chaos?ttlS={ttl_s}")
+
+    assert asyncio.get_running_loop().time() == pytest.approx(ends_at_s)
+
+
+async def test_flapping_rests_by_turns_while_the_fault_stays_on(client: httpx.AsyncClient) -> None:
+    await client.post("/chaos?failure=1&flapS=2&ttlS=60")
+    seen = []
+    for _ in range(6):
+        await asyncio.sleep(1)
+        state = (await client.get("/chaos")).json()
+        seen.append((await fates(client, 1), state["on"], state["active"]))
+
+    on, resting = ([500], True, True), ([200], True, False)
+    assert seen == [on, resting, resting, on, on, resting]
+
+
+async def test_a_renewal_does_not_move_the_beat(client: httpx.AsyncClient) -> None:
+    await client.post("/chaos?failure=1&flapS=2&ttlS=60")
+    await asyncio.sleep(1.5)
+    await client.patch("/chaos?ttlS=60")
+    await asyncio.sleep(1)
+
+    assert await fates(client, 1) == [200]
+
+
+async def test_only_requests_that_the_fault_concerns_are_counted_and_rolled_for(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post("/chaos?failure=0.5&seed=4&match.method=GET")
+    alone = await fates(client, 20)
+    await client.post("/chaos?failure=0.5&seed=4&match.method=GET")
+    among_others = []
+    for _ in range(20):
+        assert (await client.post("/echo")).status_code == 200
+        among_others += await fates(client, 1)
+
+    assert among_others == alone
+    assert (await client.get("/chaos")).json()["touched"] == alone.count(500)
+
+
+async def test_a_match_that_nothing_meets_touches_nothing(client: httpx.AsyncClient) -> None:
+    await client.post("/chaos?hang=true&match.path=/elsewhere")
+
+    assert await fates(client, 1) == [200]
+
+
+async def test_a_drip_is_bounded(client: httpx.AsyncClient) -> None:
+    await client.post("/chaos?body=drip")
+    reply = await client.get("/long")
+
+    assert len(reply.content) == 100_000
+    assert asyncio.get_running_loop().time() == pytest.approx(30, abs=0.2)
+
+
+async def test_a_fault_that_ends_before_a_reply_begins_spoils_nothing(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post("/chaos?body=empty&ttlS=1")
+    reply = await client.get("/slow")
+
+    assert (reply.json(), "x-chaos" in reply.headers) == ("at last", False)
+    assert (await client.get("/chaos")).json()["touched"] == 0
+
+
+async def test_an_error_of_the_application_stays_its_own(client: httpx.AsyncClient) -> None:
+    await client.post("/chaos?body=truncate")
+
+    with pytest.raises(ZeroDivisionError):
+        await client.get("/crash")
 
 
 async def test_an_upload_survives_a_delay(client: httpx.AsyncClient) -> None:

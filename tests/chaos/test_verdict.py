@@ -1,10 +1,12 @@
 import random
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos import ChaosDocument, Verdict, judge
+from chaos.document import BodyFault
 from chaos.verdict import Failure
 
 
@@ -40,6 +42,11 @@ def test_a_jitter_leaves_untouched_which_calls_fail() -> None:
     )
 
 
+@pytest.mark.parametrize("body", get_args(BodyFault))
+def test_a_body_leaves_untouched_which_calls_fail(body: BodyFault) -> None:
+    assert failed(ChaosDocument(failure=0.5)) == failed(ChaosDocument(failure=0.5, body=body))
+
+
 def test_the_first_n_fail_and_later_ones_meet_the_fate_they_would_have_met() -> None:
     plain = failed(ChaosDocument(failure=0.3))
 
@@ -66,6 +73,10 @@ def test_a_delay_stays_within_its_jitter_and_is_never_negative(
         (ChaosDocument(fail_first=1, failure=1), ("failFirst",)),
         (ChaosDocument(delay_ms=5), ("delay",)),
         (ChaosDocument(delay_ms=5, failure=1), ("delay", "failure")),
+        (ChaosDocument(body="drip"), ("body=drip",)),
+        (ChaosDocument(body="empty", fail_first=1), ("failFirst", "body=empty")),
+        (ChaosDocument(hang=True), ("hang",)),
+        (ChaosDocument(hang=True, delay_ms=5, failure=1, body="drip"), ("hang",)),
     ],
 )
 def test_a_verdict_names_what_touched_the_request(
@@ -79,4 +90,43 @@ def test_a_verdict_names_what_touched_the_request(
 def test_a_failure_carries_status_and_retry_after() -> None:
     (verdict,) = verdicts(ChaosDocument(failure=1, status=503, retry_after_s=7), 1)
 
-    assert verdict.failure == Failure(status=503, retry_after_s=7)
+    assert verdict.failure == Failure(cause="failure", status=503, retry_after_s=7)
+
+
+DOCUMENTS = st.builds(
+    ChaosDocument,
+    failure=st.floats(0, 1),
+    delay_ms=st.floats(0, 1000),
+    jitter_ms=st.floats(0, 1000),
+    fail_first=st.integers(0, 3),
+    body=st.sampled_from([None, *get_args(BodyFault)]),
+    hang=st.booleans(),
+)
+
+
+@given(DOCUMENTS, st.integers(0, 2**63 - 1), st.integers(1, 6))
+def test_any_verdict_follows_from_document_seed_and_number(
+    document: ChaosDocument, seed: int, n: int
+) -> None:
+    dice, same_dice = random.Random(seed), random.Random(seed)
+
+    verdict = judge(document, dice, n)
+
+    assert verdict == judge(document, same_dice, n)
+    assert dice.getstate() == after_one_verdict(seed)
+    assert not verdict.touched or document.has_effect
+    assert verdict.hang is document.hang
+    assert verdict.touched == tuple(sorted(verdict.touched, key=in_order))
+    if not document.hang:
+        assert verdict.body == document.body
+        assert (verdict.failure is not None) >= (n <= document.fail_first or document.failure == 1)
+
+
+def after_one_verdict(seed: int) -> object:
+    dice = random.Random(seed)
+    judge(ChaosDocument(), dice, 1)
+    return dice.getstate()
+
+
+def in_order(mark: str) -> int:
+    return ("hang", "delay", "failFirst", "failure", "body").index(mark.partition("=")[0])
