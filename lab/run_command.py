@@ -19,6 +19,7 @@ from lab.manifest import first_manifest
 from lab.matrix import MatrixWork
 from lab.record import ResultFolder
 from lab.running import bring_up
+from lab.timeline.work import TimelineWork
 from lab.work import RunOptions, Work
 
 
@@ -31,7 +32,7 @@ def run_command(options: RunOptions) -> int:
     experiment = read_experiment(options.file)
     if any(service.backing == "redis" for service in experiment.system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
-    work = MatrixWork(experiment, options)
+    work: Work = (TimelineWork if experiment.timeline else MatrixWork)(experiment, options)
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC)
     folder = ResultFolder.create(options.out, experiment.name, started)
