@@ -6,6 +6,8 @@
     events.jsonl      what the lab did and when
     logs/             one file a service
 
+A timeline has a row a phase in `runs.csv`, and one for the whole run.
+
 Files are UTF-8 with LF and decimal points; empty means not available; units are in the names.
 """
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -23,6 +24,7 @@ from lab.verdicts import Agreement, Outcome, Verdict
 
 _SHARES = ("budget_spent", "worst_second")
 _PERCENTILES = ("p50_ms", "p99_ms", "max_ms")
+_GAP = 2  # columns between those of a table on the terminal
 _MARKS = {Agreement.INSIDE: "✓", Agreement.OUTSIDE: "✗", Agreement.NOT_AVAILABLE: "✗"}
 
 
@@ -94,26 +96,37 @@ class TerminalPage:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the parts, laid out for *options*."""
+        del console
         yield Text(self.page.title, style="bold")
         for section in self.page.sections:
             yield Text("")
             yield Text(section.title, style="bold")
-            table = _table(section)
-            fits = console.measure(table).maximum <= options.max_width
-            yield from [table] if fits else _list(section)
+            widths = _widths(section, options.max_width)
+            yield from [_table(section, widths)] if widths else _list(section)
         yield Text("")
         yield from map(Text, self.page.remarks)
 
 
-def _table(section: Section) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for number, heading in enumerate(section.headings):
+def _widths(section: Section, most: int) -> list[int]:
+    """Return the widths of columns that need *most* together, or none if that is too little.
+
+    A heading may be broken between its words, a figure may not.
+    """
+    for shortest in (section.headings, [max(each.split(), key=len) for each in section.headings]):
+        columns = zip(shortest, *section.rows, strict=True)
+        widths = [max(map(cell_len, column)) for column in columns]
+        if sum(widths) + _GAP * len(widths) <= most:
+            return widths
+    return []
+
+
+def _table(section: Section, widths: list[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), show_edge=False)
+    for number, (heading, width) in enumerate(zip(section.headings, widths, strict=True)):
         is_name = number < section.names
-        table.add_column(heading, justify="left" if is_name else "right", no_wrap=is_name)
-        if not is_name:
-            table.columns[-1].min_width = max(map(len, heading.split()))
+        table.add_column(heading, justify="left" if is_name else "right", width=width)
     for row in section.rows:
-        table.add_row(*(Text(cell, no_wrap=True) for cell in row))
+        table.add_row(*map(Text, row))
     return table
 
 

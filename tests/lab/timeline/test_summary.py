@@ -1,9 +1,11 @@
 """Medians, expectations and the page of runs made by hand."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from lab.experiment import (
     ChaosFault,
@@ -21,7 +23,7 @@ from lab.reports import LANGUAGES
 from lab.system import System
 from lab.timeline.figures import Figures
 from lab.timeline.phases import row_names
-from lab.timeline.report import TimelineReport, markdown, page_of
+from lab.timeline.report import TerminalPage, TimelineReport, markdown, page_of
 from lab.timeline.runner import TimelineRun
 from lab.timeline.summary import check, summarise
 from lab.timeline.wording import TIMELINE_LANGUAGES
@@ -146,3 +148,26 @@ def test_the_page_has_each_word_in_ukrainian() -> None:
 
     assert "| Фаза | Запитів | Свіжі | Помилки |" in text
     assert "Виявлено: перша відповідь, що не fresh" in text
+
+
+@pytest.mark.parametrize("width", [200, 100, 60, 30])
+def test_no_figure_is_cut_however_narrow_the_terminal(width: int) -> None:
+    runs = [run(n, after=phase(50, 50), recovered_ms=ms) for n, ms in ((1, 5000), (2, 5200))]
+    summaries = summarise(runs, rows=ROWS, clients=["direct"])
+    report = TimelineReport(
+        experiment=EXPERIMENT,
+        timeline=TIMELINE,
+        runs=runs,
+        summaries=summaries,
+        verdicts=(),
+        outcomes=(),
+    )
+    console = Console(width=width, file=io.StringIO())
+
+    console.print(TerminalPage(page=page_of(report, LANGUAGES["en"], TIMELINE_LANGUAGES["en"])))
+
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "…" not in shown
+    assert "5100, 5000–5200" in " ".join(shown.split())  # noqa: RUF001
+    assert max(map(len, shown.splitlines())) <= width
