@@ -272,3 +272,28 @@ def test_a_wrong_timeline_is_one_line_with_its_place_the_value_and_the_next_step
         read_experiment(Path("x.yaml"))
 
     assert str(raised.value) == f"x.yaml:{says}"
+
+
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+
+
+def test_the_experiment_of_the_chapters_recovery_has_its_eight_figures() -> None:
+    experiment = read_experiment(EXPERIMENTS / "recovery.yaml")
+
+    assert [(row.fault, row.figure, row.published) for row in experiment.published] == [
+        ("first 100 after failures", "fresh", 97),
+        ("first 100 after failures", "stale", 3),
+        ("next 100 after failures", "fresh", 100),
+        ("next 100 after failures", "stale", 0),
+        ("first 100 after restart", "stale", 99),
+        ("first 100 after restart", "fresh", 1),
+        ("100 after restart 2 s later", "fresh", 100),
+        ("100 after restart 2 s later", "stale", 0),
+    ]
+
+
+def test_the_game_day_is_five_faults_in_a_minute() -> None:
+    game_day = read_experiment(EXPERIMENTS / "gameday.yaml").timeline
+
+    assert game_day is not None
+    assert (game_day.duration_s, len(game_day.events)) == (60, 5)
