@@ -1,4 +1,4 @@
-"""The command line and the worker process, as processes."""
+"""The worker process, as a process."""
 
 import json
 import subprocess
@@ -35,42 +35,6 @@ def url() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
         thread.join()
-
-
-def _loadgen(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loadgen", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-
-
-def test_the_command_prints_one_line_of_figures(url: str) -> None:
-    done = _loadgen(url, "-n", "40", "-c", "3")
-
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert done.stdout.startswith("fresh   40  stale    0  error    0  mean ")
-    assert done.stdout.count("\n") == 1
-    assert done.stdout.endswith(" requests/s\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["127.0.0.1/x"], "url must be like http://127.0.0.1:8000/path, got '127.0.0.1/x'"),
-        (["http://127.0.0.1:1/", "-n", "0"], "requests must be at least 1, got 0"),
-        (["http://127.0.0.1:1/", "-c", "-4"], "tasks must be at least 1, got -4"),
-        (["http://127.0.0.1:1/", "--timeout", "nan"], "connect_s must be a number above 0"),
-        (["http://127.0.0.1:1/", "--classes", "a,a"], "classes must be distinct"),
-        (["http://127.0.0.1:1/", "-n", "many"], "invalid int value: 'many'"),
-    ],
-)
-def test_bad_arguments_are_one_clear_message_and_exit_2(
-    arguments: list[str], complaint: str
-) -> None:
-    done = _loadgen(*arguments)
-
-    assert done.returncode == 2
-    assert complaint in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def _start_worker() -> "subprocess.Popen[str]":
