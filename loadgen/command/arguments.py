@@ -73,6 +73,9 @@ def _add_amount(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--poisson", action="store_true", help="gaps at random instead of even ones")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="of the gaps (default 0)")
     group.add_argument(
+        "--processes", type=_from_1, default=1, metavar="N", help="generators, one a core"
+    )
+    group.add_argument(
         "--warmup",
         type=_told(_warmup),
         default={},

@@ -14,6 +14,7 @@ from loadgen.command.rows import RequestsFile
 from loadgen.command.sending import send
 from loadgen.command.text import comparison_text, figures_text, verdict
 from loadgen.load import Load
+from loadgen.processes import WorkerError
 
 BAD_USAGE, NO_VALID_DATA, INTERRUPTED = 2, 3, 130
 ROUNDS = 5
@@ -37,7 +38,11 @@ def run(options: Namespace) -> int:
         except ValueError as problem:
             _say(str(problem))
             return BAD_USAGE
-        return _measure(work) if work.b is None else _compare(work, work.a, work.b)
+        try:
+            return _measure(work) if work.b is None else _compare(work, work.a, work.b)
+        except WorkerError as problem:
+            _say(str(problem))
+            return NO_VALID_DATA
 
 
 def _prepare(options: Namespace, stack: ExitStack) -> _Work:
@@ -98,6 +103,7 @@ def _send(work: _Work, load: Load, *, target: str = "A", number: int = 1) -> tup
     live_to = None if options.quiet else sys.stderr.fileno()
     samples, is_interrupted = send(
         load,
+        processes=options.processes,
         live_to=live_to,
         label=f"{target}, round {number}: " if work.b else "",
     )

@@ -52,7 +52,7 @@ class Figures:
             `requests`.
         success: all classes but `error` together.
         errors: the most frequent first; their counts add up to those of `error`.
-        report: what the generator saw of itself; None if it was stopped before its end.
+        report: what the generator saw of itself; None if it was stopped before it began.
     """
 
     requests: int

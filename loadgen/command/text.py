@@ -34,14 +34,14 @@ def comparison_text(rounds: Sequence[Round], ratios: Sequence[Ratio]) -> str:
 
 
 def verdict(figures: Figures) -> str:
-    """Say whether the generator was the limit; nothing if it was stopped before its end."""
+    """Say whether the generator was the limit; nothing if it was stopped before it began."""
     report = figures.report
     if report is None:
         return ""
     if figures.limits:
         return (
             f"the generator, not the target, was the limit: {'; '.join(figures.limits)}\n"
-            "ask for less, or free this machine of other work"
+            "ask for less, free this machine of other work, or use more cores with --processes N"
         )
     return (
         f"the generator used {report.cpu_share:.0%} of a core; its event loop was "

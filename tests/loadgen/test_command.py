@@ -137,20 +137,32 @@ def test_a_target_that_takes_no_connection_is_no_valid_data(url: str, server: _S
     assert done.stderr.startswith("loadgen: no connection was made, so nothing was measured")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_several_processes_send_each_request_once(url: str, server: _Server) -> None:
+    done = loadgen(f"{url}/", "-n", "51", "-c", "4", "--processes", "2", "--json")
+    document = json.loads(done.stdout)
+
+    assert (done.returncode, document["requests"], len(server.seen)) == (0, 51, 51)
+    assert document["generator"]["connections"] == 4
+
+
+@pytest.mark.parametrize(
+    ("number", "processes"), [(signal.SIGINT, "1"), (signal.SIGTERM, "1"), (signal.SIGINT, "2")]
+)
 def test_an_interrupt_prints_the_figures_so_far(
-    url: str, server: _Server, number: signal.Signals
+    url: str, server: _Server, number: signal.Signals, processes: str
 ) -> None:
-    arguments = command(f"{url}/slow", "-n", "100", "-c", "1", "-q")
+    tasks = processes
+    arguments = command(f"{url}/slow", "-n", "100", "-c", tasks, "-q", "--processes", processes)
     with subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        wait_for_requests(server, 4)
+        wait_for_requests(server, 3 + int(tasks))
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
 
     assert process.returncode == 130
     assert out.startswith("3 requests in ")
+    assert "the generator" in out
     assert err == "loadgen: interrupted; the figures are of the 3 requests until then\n"
 
 

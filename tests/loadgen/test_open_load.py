@@ -1,8 +1,10 @@
 """The open model: requests fall due whatever became of those before, and none is left out."""
 
+import asyncio
+
 import pytest
 
-from loadgen import Closed, JsonFieldRule, Load, Open, Request, Stage, TimeOuts, run_load
+from loadgen import Closed, JsonFieldRule, Load, Open, Request, Samples, Stage, TimeOuts, run_load
 from tests.loadgen import zoo
 from tests.loadgen.scripted_server import json_reply, scripted_server
 from tests.loadgen.zoo import badly_behaved
@@ -102,3 +104,14 @@ async def test_a_closed_load_by_duration_hands_out_tickets_until_it_is_over() ->
 
         assert len(server.requests) == len(samples) > 2
     assert max(samples.scheduled_s) < 0.1
+
+
+async def test_a_cancelled_open_load_reports_the_rate_that_it_was_asked_for_until_then() -> None:
+    samples = Samples()
+    async with scripted_server(lambda _: FRESH) as server:
+        load = open_load(server.url, 100, 600)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run_load(load, into=samples), 0.5)
+
+    assert samples.report is not None
+    assert samples.report.asked_per_s == pytest.approx(100, rel=0.2)

@@ -1,15 +1,25 @@
 """The worker process, as a process."""
 
+import asyncio
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 import pytest
 
-from loadgen import Closed, JsonFieldRule, Load, Request, RunReport, Samples
+from loadgen import (
+    Closed,
+    JsonFieldRule,
+    Load,
+    Request,
+    RunReport,
+    Samples,
+    run_load_in_processes,
+)
 
 pytestmark = pytest.mark.integration
 RULE = JsonFieldRule(json_field="source", classes=("fresh",))
@@ -62,6 +72,36 @@ def test_the_worker_answers_each_load_and_survives_a_bad_line(url: str) -> None:
         assert done["done"]
         assert RunReport(**done["report"]).connections == 5  # the server closes each
         assert worker.wait(5) == 0
+
+
+def test_a_worker_that_is_told_to_stop_answers_with_what_it_has(url: str) -> None:
+    load = Load(requests=(Request(url=url),), shape=Closed(duration_s=600, tasks=2), outcome=RULE)
+    with _start_worker() as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        print(json.dumps(load.to_document()), file=worker.stdin, flush=True)
+        while not json.loads(worker.stdout.readline()).get("finished"):
+            pass
+        print('"stop"', file=worker.stdin, flush=True)
+        messages: list[dict[str, Any]] = []
+        while not (messages and messages[-1].get("done")):
+            messages.append(json.loads(worker.stdout.readline()))
+        worker.stdin.close()
+
+    samples = Samples.from_document(next(m["samples"] for m in messages if "samples" in m))
+    assert len(samples) > 0
+    assert set(samples.outcome) == {"fresh"}
+    assert RunReport(**messages[-1]["report"]).connections >= len(samples)
+
+
+async def test_several_processes_stop_before_they_have_begun(url: str) -> None:
+    load = Load(requests=(Request(url=url),), shape=Closed(duration_s=600, tasks=2), outcome=RULE)
+    stop = asyncio.Event()
+    stop.set()
+
+    async with asyncio.timeout(20):
+        samples = await run_load_in_processes(load, 2, stop=stop)
+    assert set(samples.outcome) <= {"fresh"}
 
 
 def test_the_end_of_its_input_ends_the_worker_in_mid_load() -> None:
