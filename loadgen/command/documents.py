@@ -12,13 +12,15 @@ from loadgen.command.figures import Figures, Latencies
 from loadgen.load import Load
 
 FORMAT = 1
+SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key"})
+WITHHELD = "(withheld)"
 
 
 def figures_document(load: Load, figures: Figures, *, is_interrupted: bool) -> dict[str, Any]:
     """Return one load and its figures."""
     return {
         "format": FORMAT,
-        "load": load.to_document(),
+        "load": _load(load),
         "interrupted": is_interrupted,
         **_figures(figures),
     }
@@ -34,11 +36,22 @@ def comparison_document(
     """Return two loads, the figures of each round, and the ratios of B to A."""
     return {
         "format": FORMAT,
-        "load": {"a": loads[0].to_document(), "b": loads[1].to_document()},
+        "load": {"a": _load(loads[0]), "b": _load(loads[1])},
         "interrupted": is_interrupted,
         "rounds": [{"a": _figures(each.a), "b": _figures(each.b)} for each in rounds],
         "ratios": {ratio.name: _ratio(ratio) for ratio in ratios},
     }
+
+
+def _load(load: Load) -> dict[str, Any]:
+    """Return a load as a document that may be shown around: headers that let one in say nothing."""
+    document = load.to_document()
+    for request in document["requests"]:
+        request["headers"] = {
+            name: WITHHELD if name.lower() in SECRET_HEADERS else value
+            for name, value in request["headers"].items()
+        }
+    return document
 
 
 def _figures(figures: Figures) -> dict[str, Any]:

@@ -14,29 +14,27 @@ from loadgen.samples import Samples
 
 TERMINAL_EVERY_S, PLAIN_EVERY_S = 0.5, 1.0
 LONGEST_FAREWELL_S = 0.5
+RECENT = 1000
 CLEAR = "\r\x1b[K"
 
 
 class Progress(NamedTuple):
-    """How many requests have ended; `errors` is None where that is not known yet."""
+    """How many requests have ended, and which share of the last ones failed; None: not known."""
 
     finished: int
-    errors: int | None = None
+    failing: float | None = None
 
 
-class SamplesProgress:
-    """Follows samples that grow, looking at each new one once."""
+def progress_of(samples: Samples) -> Progress:
+    """Return the progress of a load whose samples grow meanwhile.
 
-    def __init__(self, samples: Samples) -> None:
-        self._samples = samples
-        self._seen = self._errors = 0
-
-    def __call__(self) -> Progress:
-        """Return the progress so far."""
-        new = self._samples.count_endings(since=self._seen)
-        self._seen += new.total()
-        self._errors += sum(n for ending, n in new.items() if ending.outcome == ERROR_CLASS)
-        return Progress(self._seen, self._errors)
+    It looks at the last RECENT of them only: to count them all would stop the loop that sends, as
+    threads take turns, for longer than many a request takes.
+    """
+    finished = len(samples)
+    recent = samples.count_endings(since=max(0, finished - RECENT))
+    errors = sum(n for ending, n in recent.items() if ending.outcome == ERROR_CLASS)
+    return Progress(finished, errors / recent.total() if recent else None)
 
 
 class LiveLine:
@@ -91,6 +89,6 @@ class LiveLine:
 
 
 def progress_line(elapsed_s: float, planned: str, progress: Progress, rate_per_s: float) -> str:
-    """Return for instance `12 s of 30 s: 4800 requests, 401/s, 3 errors`."""
-    errors = "" if progress.errors is None else f", {progress.errors} errors"
+    """Return for instance `12 s of 30 s: 4800 requests, 401/s, errors 0.3 % of late`."""
+    errors = "" if progress.failing is None else f", errors {100 * progress.failing:.1f} % of late"
     return f"{elapsed_s:.0f} s{planned}: {progress.finished} requests, {rate_per_s:.0f}/s{errors}"

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from loadgen.command.live import LiveLine, Progress, SamplesProgress
+from loadgen.command.live import LiveLine, Progress, progress_of
 from loadgen.engine import run_load
 from loadgen.event_loop import loop_factory
 from loadgen.load import Load
@@ -45,8 +45,11 @@ class _HereSending:
 
     def __init__(self, load: Load) -> None:
         self.samples = Samples()
-        self.progress = SamplesProgress(self.samples)
         self._load = load
+
+    def progress(self) -> Progress:
+        """Return how far it is."""
+        return progress_of(self.samples)
 
     async def run(self) -> bool:
         """Send; return whether a signal came."""

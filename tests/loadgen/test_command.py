@@ -204,7 +204,7 @@ LOAD = load_from(parse(["http://127.0.0.1:1/", "--until", "30s"]), "http://127.0
 def test_the_live_line_is_written_over_on_a_terminal_and_gone_at_the_end() -> None:
     ours, theirs = pty.openpty()
     try:
-        with LiveLine(LOAD, lambda: Progress(7, 1), descriptor=theirs, label="A: "):
+        with LiveLine(LOAD, lambda: Progress(7, 1.0), descriptor=theirs, label="A: "):
             shown = read_some(ours)
         left = read_some(ours)
     finally:
@@ -213,7 +213,7 @@ def test_the_live_line_is_written_over_on_a_terminal_and_gone_at_the_end() -> No
 
     assert shown.startswith("\r\x1b[KA: ")
     assert " s of 30 s: 7 requests, " in shown
-    assert shown.endswith("/s, 1 errors")
+    assert shown.endswith("/s, errors 100.0 % of late")
     assert left.endswith("\r\x1b[K")
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from loadgen import Closed, Load, Request, RunReport, Sample, Samples, StatusRul
 from loadgen.command.comparison import Ratio, Round, is_a_first, ratios_of
 from loadgen.command.documents import comparison_document, figures_document
 from loadgen.command.figures import Figures, figures_of
-from loadgen.command.live import Progress, SamplesProgress, progress_line
+from loadgen.command.live import RECENT, Progress, progress_line, progress_of
 from loadgen.command.rows import RequestsFile
 from loadgen.command.text import comparison_text, figures_text
 
@@ -211,6 +212,18 @@ def test_documents_are_json_and_name_their_format_and_load() -> None:
     assert two["ratios"]["p50 ms"]["median"] == 1
 
 
+def test_a_document_withholds_headers_that_let_one_in() -> None:
+    headers = {"AUTHORIZATION": "Bearer 123", "Accept": "text/html"}
+    load = replace(LOAD, requests=(replace(LOAD.requests[0], headers=headers),))
+    document = figures_document(load, figures(1), is_interrupted=False)
+
+    assert document["load"]["requests"][0]["headers"] == {
+        "AUTHORIZATION": "(withheld)",
+        "Accept": "text/html",
+    }
+    assert load.requests[0].headers == headers
+
+
 def test_a_row_a_request_is_written_with_its_target_and_round(tmp_path: Path) -> None:
     path = tmp_path / "requests.csv"
     rows = [sample(1.5, at_s=2), Sample(0, None, 1, "error", None, "no connection in 1 s")]
@@ -227,18 +240,16 @@ def test_a_row_a_request_is_written_with_its_target_and_round(tmp_path: Path) ->
     assert b"\r" not in path.read_bytes()
 
 
-def test_progress_counts_each_sample_once() -> None:
-    samples = Samples()
-    progress = SamplesProgress(samples)
-    counted = [progress()]
-    for row in (sample(1), sample(1, "error", "x")):
-        samples.add(row)
-        counted.append(progress())
+def test_progress_is_of_all_requests_and_of_the_failures_among_the_last() -> None:
+    fine, failed = [sample(1)] * RECENT, [sample(1, "error", "x")] * (RECENT // 4)
 
-    assert counted == [Progress(0, 0), Progress(1, 0), Progress(2, 1)]
+    assert progress_of(samples_of([])) == Progress(0, None)
+    assert progress_of(samples_of([sample(1)])) == Progress(1, 0)
+    assert progress_of(samples_of(fine + failed)) == Progress(1250, 0.25)
+    assert progress_of(samples_of(failed + fine)) == Progress(1250, 0)
 
 
 def test_the_live_line_says_how_far_the_load_is() -> None:
-    assert progress_line(12.3, " of 30 s", Progress(4800, 3), 400.6) == (
-        "12 s of 30 s: 4800 requests, 401/s, 3 errors"
+    assert progress_line(12.3, " of 30 s", Progress(4800, 0.003), 400.6) == (
+        "12 s of 30 s: 4800 requests, 401/s, errors 0.3 % of late"
     )
