@@ -11,6 +11,7 @@ from loadgen.load import Closed, Load, Open, Stage
 from loadgen.schedule import due_moments
 
 NEVER = math.inf
+MOST_A_ROUND = 500  # requests submitted before the loop looks at its sockets and signals again
 
 
 class Tickets:
@@ -92,7 +93,9 @@ class Schedule:
 
     def _submit_due(self) -> None:
         now = perf_counter()
-        while self._next <= now and not self.is_over:
+        for _ in range(MOST_A_ROUND):
+            if self.is_over or self._next > now:
+                break
             moment = self._next
             self._advance()
             self._submit(moment, now)

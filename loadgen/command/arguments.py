@@ -1,6 +1,7 @@
 """The command line. Imports nothing of the engine, so that `--help` is there at once."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -32,7 +33,13 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the arguments, each valid in itself; one that is not ends the process with 2."""
-    return _parser().parse_args(argv)
+    parser = _parser()
+    for argument in sys.argv[1:] if argv is None else argv:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            parser.error(f"arguments must be UTF-8, got {argument!r}")
+    return parser.parse_args(argv)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -46,10 +46,10 @@ def run(options: Namespace) -> int:
 
 
 def _prepare(options: Namespace, stack: ExitStack) -> _Work:
-    if options.rounds and not options.against:
+    if options.rounds and options.against is None:
         raise ValueError(f"--rounds {options.rounds} is for a comparison; add --against URL2")
     a = load_from(options, options.url)
-    b = load_from(options, options.against) if options.against else None
+    b = None if options.against is None else load_from(options, options.against)
     file = stack.enter_context(RequestsFile(options.csv)) if options.csv else None
     return _Work(options, a, b, file)
 
@@ -78,12 +78,12 @@ def _compare(work: _Work, a: Load, b: Load) -> int:
     elif rounds:
         print(f"A {work.options.url}\nB {work.options.against}\n")
         print(comparison_text(rounds, ratios))
-    if is_interrupted:
-        _say(f"interrupted; the figures are of {len(rounds)} of {planned} rounds")
     every = [figures for each in rounds for figures in (each.a, each.b)]
     limited = next((figures for figures in every if figures.limits), None)
     if limited is not None and not work.options.json:
         print(f"\n{verdict(limited)}")
+    if is_interrupted:
+        _say(f"interrupted; the figures are of {len(rounds)} of {planned} rounds")
     return _exit_code(every, is_interrupted=is_interrupted)
 
 
@@ -100,7 +100,7 @@ def _send_round(work: _Work, a: Load, b: Load, number: int) -> tuple[Round | Non
 
 def _send(work: _Work, load: Load, *, target: str = "A", number: int = 1) -> tuple[Figures, bool]:
     options = work.options
-    live_to = None if options.quiet else sys.stderr.fileno()
+    live_to = None if options.quiet or sys.stderr is None else sys.stderr.fileno()
     samples, is_interrupted = send(
         load,
         processes=options.processes,
@@ -119,7 +119,10 @@ def _exit_code(loads: list[Figures], *, is_interrupted: bool) -> int:
     if any(figures.has_no_connection for figures in loads):
         _say("no connection was made, so nothing was measured; is the target up, the URL right?")
         return NO_VALID_DATA
-    return NO_VALID_DATA if any(figures.limits for figures in loads) else 0
+    if any(figures.limits for figures in loads):
+        _say("the generator, not the target, was the limit, so these are no valid data")
+        return NO_VALID_DATA
+    return 0
 
 
 def _print_json(document: dict[str, object]) -> None:

@@ -1,9 +1,9 @@
 """Durations and rates as people write them; one without a unit is refused."""
 
-import math
 import re
 
 LONGEST_S = 24 * 3600.0
+HIGHEST_PER_S = 1e6  # far above what one machine sends
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _MEASURE = re.compile(r"(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*(/?)\s*([A-Za-zµ%]*)")
 
@@ -29,7 +29,7 @@ def rate_per_s(text: str) -> float:
     """Return a rate such as `500/s` or `30/min` in events a second.
 
     Raises:
-        ValueError: no number, no unit or another one, or not above 0.
+        ValueError: no number, no unit or another one, or not in (0, 1000000/s].
     """
     number, slash, unit = _split(text)
     if number and not slash and not unit:
@@ -37,8 +37,8 @@ def rate_per_s(text: str) -> float:
     if not number or not slash or unit not in _SECONDS or unit == "ms":
         raise ValueError(f"must be a rate per s, min or h, got {text!r}; write 500/s")
     rate = float(number) / _SECONDS[unit]
-    if not (math.isfinite(rate) and rate > 0):
-        raise ValueError(f"must be a rate above 0, got {text!r}")
+    if not 0 < rate <= HIGHEST_PER_S:
+        raise ValueError(f"must be a rate above 0 and up to 1000000/s, got {text!r}")
     return rate
 
 

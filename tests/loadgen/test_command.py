@@ -5,7 +5,9 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -128,9 +130,10 @@ def test_two_urls_are_sent_to_in_turn_and_the_first_swaps(url: str, server: _Ser
     assert done.stdout.endswith("\nA: 0 of 40 requests failed\nB: 0 of 40 requests failed\n")
 
 
-def test_a_target_that_takes_no_connection_is_no_valid_data(url: str, server: _Server) -> None:
-    server.server_close()
-    done = loadgen(f"{url}/", "-n", "3")
+def test_a_target_that_takes_no_connection_is_no_valid_data() -> None:
+    with socket.socket() as deaf:  # it has a port, but does not listen
+        deaf.bind(("127.0.0.1", 0))
+        done = loadgen(f"http://127.0.0.1:{deaf.getsockname()[1]}/", "-n", "3")
 
     assert done.returncode == 3
     assert "error: 3 x cannot connect: Connection refused" in done.stdout
@@ -196,6 +199,16 @@ def test_figures_that_nobody_reads_are_one_line_on_standard_error(url: str) -> N
         err = process.stderr.read()
 
     assert (process.returncode, err) == (2, "loadgen: [Errno 32] Broken pipe\n")
+
+
+def test_a_closed_standard_output_is_nobody_elses_number(url: str) -> None:
+    """With descriptor 1 free, the event loop would take it and be ended for that by its library."""
+    line = f"{shlex.join(command(f'{url}/', '-n', '5'))} >&-"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stderr == ""
 
 
 LOAD = load_from(parse(["http://127.0.0.1:1/", "--until", "30s"]), "http://127.0.0.1:1/")

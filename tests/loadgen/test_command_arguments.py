@@ -38,7 +38,9 @@ def test_what_is_no_duration_is_refused_by_its_value(text: str) -> None:
         duration_s(text)
 
 
-@pytest.mark.parametrize("text", ["", "5", "5s", "5/x", "5/", "0/s", "-5/s", "1/ms", "inf/s"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "5s", "5/x", "5/", "0/s", "-5/s", "1/ms", "inf/s", "1000001/s"]
+)
 def test_what_is_no_rate_is_refused_by_its_value(text: str) -> None:
     with pytest.raises(ValueError, match=repr(text)):
         rate_per_s(text)
@@ -173,6 +175,8 @@ def test_another_host_is_loaded_only_where_it_is_named() -> None:
         ([URL, "--csv", __file__], "is there; name another file"),
         (["https://localhost/", "--unix", "/x"], "--unix goes with an http URL"),
         ([URL, "--rounds", "3"], "--rounds 3 is for a comparison; add --against URL2"),
+        ([URL, "-d", "\udcff"], r"arguments must be UTF-8, got '\udcff'"),
+        ([URL, "--against", ""], "url must be like http://127.0.0.1:8000/path, got ''"),
         ([URL, "--bogus"], "unrecognized arguments: --bogus"),
     ],
 )

@@ -1,6 +1,7 @@
 """The open model: requests fall due whatever became of those before, and none is left out."""
 
 import asyncio
+from time import perf_counter
 
 import pytest
 
@@ -104,6 +105,24 @@ async def test_a_closed_load_by_duration_hands_out_tickets_until_it_is_over() ->
 
         assert len(server.requests) == len(samples) > 2
     assert max(samples.scheduled_s) < 0.1
+
+
+async def test_a_rate_beyond_any_machine_leaves_the_loop_its_turns() -> None:
+    """Else no connection could be made, and nobody could interrupt it."""
+    samples, lags_s = Samples(), []
+    async with scripted_server(lambda _: FRESH) as server:
+        load = open_load(server.url, 1e6, 1, connections=4)
+        sending = asyncio.ensure_future(run_load(load, into=samples))
+        for _ in range(20):
+            began = perf_counter()
+            await asyncio.sleep(0.01)
+            lags_s.append(perf_counter() - began)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+
+    assert sorted(lags_s)[10] < 0.2
+    assert set(samples.outcome) == {"fresh"}
 
 
 async def test_a_cancelled_open_load_reports_the_rate_that_it_was_asked_for_until_then() -> None:
