@@ -85,10 +85,10 @@ class RawUser(_ConvertingUser):
 
 
 def _outcome(reply: Any) -> Outcome:  # noqa: ANN401 - Locust's reply has no type of its own
-    failure = reply.request_meta["exception"]
+    response, failure = reply.request_meta["response"], reply.request_meta["exception"]
     return outcome_of(
-        status=reply.status_code,
-        body=b"" if failure else reply.content or b"",
+        status=response.status_code,
+        body=b"" if failure else response.content or b"",
         failure=str(failure or ""),
         field=_FIELD,
         classes=_CLASSES,

@@ -11,7 +11,7 @@ from loadgen.locust_pages.asking import NoAnswerError, ask
 from loadgen.locust_pages.injector import RefusedError
 
 VERBS = ("pause", "resume", "stop", "start")
-_STATUS_S = 1.5
+_STATUS_S = 5.0  # the lab asks its services in turn, hung ones too
 _ACT_S = 30.0  # a start answers once the service is ready
 _ANY_HOST = "http://lab"
 

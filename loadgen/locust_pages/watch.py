@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EVERY_S = 1.0
 _BREAKER_S = 1.0
 _WATCHED_FOR_S = 5.0  # after the page's last request; only then is the breaker asked for
-_WELL = ("running", "ready", "up")
+_WELL = ("running", "not ours")  # states that are no fault
 
 
 class Watch:

@@ -46,9 +46,13 @@ export class Fault {
   }
 
   control(control) {
+    const row = document.createElement("div");
     const label = document.createElement("label");
     const input = document.createElement(control.kind === "choice" ? "select" : "input");
     const output = document.createElement("output");
+    input.id = `${control.field}-${this.name}`;
+    label.htmlFor = output.htmlFor = input.id;
+    label.textContent = control.label;
     if (control.kind === "choice") {
       input.append(...control.choices.map((choice) => new Option(choice === "" ? "no" : choice, choice)));
     } else {
@@ -59,9 +63,9 @@ export class Fault {
     input.addEventListener("input", () => { show(); this.changed(); });
     this.inputs.set(control.field, { control, input, show });
     this.set(control.field, control.start);
-    label.append(control.label, control.kind === "range" ? output : input);
-    if (control.kind === "range") label.append(input);
-    return label;
+    row.className = "control";
+    row.append(label, output, input);
+    return row;
   }
 
   set(field, value) {
