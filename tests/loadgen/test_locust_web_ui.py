@@ -13,7 +13,7 @@ from socketserver import ThreadingUnixStreamServer
 import httpx
 import pytest
 
-from tests.loadgen.locust_process import RunningLocust, end, locust, start_locust
+from tests.loadgen.locust_process import RunningLocust, ask, end, locust, start_locust
 from tests.service_process import Running, free_port, service
 from tests.valkey import valkey
 
@@ -84,7 +84,7 @@ def token_of(page: str) -> dict[str, str]:
 
 
 def is_on(rates: Running) -> bool:
-    return bool(httpx.get(f"{rates.url}/chaos").json()["on"])
+    return bool(ask("GET", f"{rates.url}/chaos").json()["on"])
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,13 @@ def test_the_page_works_faults_and_processes_of_a_load_spread_over_workers(
 
 
 def _counts_each_request_once(master: RunningLocust, front: Running) -> None:
-    eventually(lambda: httpx.get(f"{master.url}/worker-count").json()["worker_count"] == 1)
+    eventually(lambda: ask("GET", f"{master.url}/worker-count").json()["worker_count"] == 1)
     load = {"user_count": "4", "spawn_rate": "4"}
-    assert httpx.post(f"{master.url}/swarm", data=load).json()["success"]
+    assert ask("POST", f"{master.url}/swarm", data=load).json()["success"]
     eventually(lambda: _drawn(master) > 20)
-    httpx.post(f"{master.url}/stop", timeout=30)
-    eventually(lambda: _drawn(master) == httpx.get(f"{front.url}/stats").json()["fresh"])
-    time.sleep(2.1)  # Locust remembers this reply for 2 s
-    rows = httpx.get(f"{master.url}/stats/requests").json()["stats"]
+    ask("POST", f"{master.url}/stop", timeout=30)
+    eventually(lambda: _drawn(master) == ask("GET", f"{front.url}/stats").json()["fresh"])
+    rows = ask("GET", f"{master.url}/stats/requests").json()["stats"]
     counts = {row["name"]: row["num_requests"] for row in rows}
 
     assert counts.keys() == {
@@ -177,35 +176,36 @@ def _drawn(master: RunningLocust) -> int:
 
 
 def _acts_for_its_own_page_only(master: RunningLocust, rates: Running, asked: list[str]) -> None:
-    own = token_of(httpx.get(f"{master.url}/chaos/").text)
+    own = token_of(ask("GET", f"{master.url}/chaos/").text)
     fault_url = f"{master.url}/chaos/services/rates"
     foreign = own | {"Origin": "http://evil.example"}
-    assert httpx.put(fault_url, json={"failure": 1}).status_code == 403
-    assert httpx.put(fault_url, json={"failure": 1}, headers=foreign).status_code == 403
+    assert ask("PUT", fault_url, json={"failure": 1}).status_code == 403
+    assert ask("PUT", fault_url, json={"failure": 1}, headers=foreign).status_code == 403
     assert not is_on(rates)
 
-    wrong = httpx.put(fault_url, json={"failure": 7}, headers=own)
-    empty = httpx.put(fault_url, json={}, headers=own)
+    wrong = ask("PUT", fault_url, json={"failure": 7}, headers=own)
+    empty = ask("PUT", fault_url, json={}, headers=own)
     assert (wrong.status_code, empty.status_code) == (422, 422)
     assert "failure" in wrong.json()["detail"]
     assert "touches no reply" in empty.json()["detail"]
 
     act_url = f"{master.url}/chaos/processes/rates"
-    paused = httpx.post(f"{act_url}/pause", headers=own).json()
-    refused = httpx.post(f"{act_url}/start", headers=own)
-    httpx.post(f"{act_url}/resume", headers=own)
+    paused = ask("POST", f"{act_url}/pause", headers=own).json()
+    refused = ask("POST", f"{act_url}/start", headers=own)
+    ask("POST", f"{act_url}/resume", headers=own)
     assert paused["processes"]["services"] == [{"name": "rates", "state": "paused"}]
     assert [each["label"] for each in paused["windows"]] == ["rates paused"]
     assert "rates is running already" in refused.json()["detail"]
     assert asked == [f"/services/rates/{verb}" for verb in ("pause", "start", "resume")]
 
-    state = httpx.put(fault_url, json={"delayMs": 50}, headers=own).json()
+    state = ask("PUT", fault_url, json={"delayMs": 50}, headers=own).json()
     assert state["services"][0]["words"] == "50 ms delay"
     assert is_on(rates)
 
 
 def _leaves_the_fault_to_its_lease_when_it_dies(master: RunningLocust, rates: Running) -> None:
-    time.sleep(LEASE_S + 0.5)
-    assert is_on(rates), "its lease was not renewed"
+    time.sleep(2)
+    left_s = ask("GET", f"{rates.url}/chaos").json()["leftS"]
+    assert left_s > LEASE_S - 1.9, "its lease was not renewed"
     master.process.kill()
     eventually(lambda: not is_on(rates), within_s=LEASE_S + 1)

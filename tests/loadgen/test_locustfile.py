@@ -28,14 +28,20 @@ async def test_each_request_is_one_row_named_by_its_caller_and_its_outcome(tmp_p
     async with scripted_server(lambda n: REPLIES[n % len(REPLIES)]) as server:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--host", server.url[:-1]),
-            *("--headless", "--users", "2", "--spawn-rate", "2", "--run-time", "2s"),
+            *("--headless", "--users", "2", "--spawn-rate", "2"),
             *("--stop-timeout", "5", "--only-summary", "--json"),
             cwd=tmp_path,
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        output, errors = await process.communicate()
+        try:
+            async with asyncio.timeout(60):
+                while len(server.requests) < 8 * len(REPLIES):  # noqa: ASYNC110 - as they come
+                    await asyncio.sleep(0.02)
+        finally:
+            process.terminate()
+            output, errors = await process.communicate()
     rows = {row["name"]: row for row in json.loads(output)}
     sent = Counter("raw" if b"raw=true" in head else "resilient" for head in server.requests)
 

@@ -70,6 +70,8 @@ export class Fault {
 
   set(field, value) {
     const { control, input, show } = this.inputs.get(field);
+    const isNew = control.kind === "choice" && value !== null && ![...input.options].some((each) => each.value === String(value));
+    if (isNew) input.append(new Option(value, value));
     if (control.kind === "tick") input.checked = Boolean(value);
     else input.value = value ?? control.start;
     show();

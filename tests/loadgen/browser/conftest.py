@@ -23,9 +23,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if find_browser() or os.geteuid() == 0:
         return
     here = [item for item in items if Path(__file__).parent in item.path.parents]
-    if here and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
-        sys.__stderr__ and sys.__stderr__.write(
-            f"{len(here)} browser test(s) left out: there is no {' or '.join(NAMES)}\n"
+    speaks = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    if here and speaks and sys.__stderr__ is not None:
+        sys.__stderr__.write(
+            f"{len(here)} browser test(s) left out: no {' or '.join(NAMES)} on PATH\n"
         )
     items[:] = [item for item in items if item not in here]
     config.hook.pytest_deselected(items=here)
@@ -36,5 +37,6 @@ def browser_path() -> str:
     """Return the path of a Chromium; fail where there is none."""
     path = find_browser()
     if path is None:
-        pytest.fail(f"there is no {' or '.join(NAMES)} on PATH; install Chromium", pytrace=False)
+        names = " or ".join(NAMES)
+        pytest.fail(f"no {names} on PATH; install one: apt-get install chromium", pytrace=False)
     return path

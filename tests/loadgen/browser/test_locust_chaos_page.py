@@ -4,15 +4,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.loadgen.locust_process import RunningLocust, locust
+from tests.loadgen.locust_process import RunningLocust, ask, locust
 from tests.service_process import Running, service
 from tests.valkey import Valkey, valkey
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
 PATIENCE_MS = 12_000
 
@@ -91,7 +90,7 @@ def test_the_chart_answers_to_a_fault_that_a_person_switches_on_and_off_under_lo
     expect(page.get_by_text("100 % replies 500: on for")).to_be_visible()
     expect(page.locator("#outcomes rect.fault")).to_have_count(1)
     expect(page.locator("#latency rect.fault")).to_have_count(1)
-    assert httpx.get(f"{rates.url}/chaos").json()["failure"] == 1
+    assert ask("GET", f"{rates.url}/chaos").json()["failure"] == 1
     line_rises(page, "stale")
     expect(page.locator("#breaker")).to_have_text("open", timeout=PATIENCE_MS)
     redis.stop()
@@ -99,7 +98,7 @@ def test_the_chart_answers_to_a_fault_that_a_person_switches_on_and_off_under_lo
 
     switch.press("Space")
     expect(switch).not_to_be_checked()
-    assert httpx.get(f"{rates.url}/chaos").json()["on"] is False
+    assert ask("GET", f"{rates.url}/chaos").json()["on"] is False
     expect(page.locator("#breaker")).to_have_text("closed", timeout=PATIENCE_MS)
     figure_rises(page, "fresh")
     expect(page.locator("#windows li")).to_contain_text("rates: 100 % replies 500")
