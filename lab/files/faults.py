@@ -1,19 +1,18 @@
 """The `faults` of an experiment: the conditions, each a row of the table."""
 
-from collections.abc import Callable
 from types import MappingProxyType
-from typing import Literal, cast
 
-from lab.experiment import ChaosFault, Condition, Fault, ProcessFault
+from lab.experiment import ChaosFault, Condition, Fault, go_together
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, items, mapping
-from lab.files.scalars import Parser, choice, fraction, whole, whole_ms, whole_s
+from lab.files.process_faults import PROCESS_KINDS, read_process_fault, services
+from lab.files.scalars import Parser, fraction, whole, whole_ms, whole_s
 from lab.files.tree import MappingNode, Node
-from lab.system import Service, System
+from lab.system import System
 
 FAULT_EXAMPLE = "[{chaos: rates, failure: 30 %}]"
 _MAX_COUNT = 10**9
-_KINDS = ("chaos", "pause", "stop", "kill")
+_KINDS = ("chaos", *PROCESS_KINDS)
 _CHAOS: dict[str, tuple[str, Parser[object], str]] = {  # key -> (wire name, parser, example)
     "failure": ("failure", fraction, "30 %"),
     "status": ("status", whole(400, 599), "503"),
@@ -41,16 +40,16 @@ def read_conditions(node: Node, system: System, problems: Problems) -> tuple[Con
 
 
 def _faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]:
-    sick: set[str] = set()
+    found: list[Fault] = []
 
     def parse(node: Node) -> Fault:
         fault = read_fault(node, system, problems)
-        if fault.service in sick:
+        if not all(go_together(fault, other) for other in found):
             raise Wrong(
                 f"is the second for {show(fault.service)} under one condition",
                 advice="merge the two, or make two conditions",
             )
-        sick.add(fault.service)
+        found.append(fault)
         return fault
 
     return items(node, problems, parse, name="fault", example=FAULT_EXAMPLE)
@@ -65,21 +64,12 @@ def read_fault(node: Node, system: System, problems: Problems) -> Fault:
         raise Wrong(f"must have exactly one of the keys {', '.join(_KINDS)}, got {got}")
     if kinds == ["chaos"]:
         return _chaos(node, system, problems)
-    return _process(node, kinds[0], system, problems)
-
-
-def _process(node: MappingNode, kind: str, system: System, problems: Problems) -> ProcessFault:
-    fields = Fields(node, problems, keys=(kind,))
-    known = _services(system, lambda service: service.name, kind="service that the lab starts")
-    return ProcessFault(
-        kind=cast("Literal['pause', 'stop', 'kill']", kind),
-        service=fields.require(kind, known, example="rates", stand_in=""),
-    )
+    return read_process_fault(kinds[0], node, system, problems)
 
 
 def _chaos(node: MappingNode, system: System, problems: Problems) -> ChaosFault:
     fields = Fields(node, problems, keys=("chaos", *_CHAOS))
-    known = _services(system, lambda service: service.chaos, kind='service with a "chaos" path')
+    known = services(system, lambda service: service.chaos, kind='service with a "chaos" path')
     service = fields.require("chaos", known, example="rates", stand_in="")
     if not any(key in fields for key in _HARMFUL) and not fields.has_unknown:
         advice = "write e.g. failure: 30 % or delay: 500ms"
@@ -90,7 +80,3 @@ def _chaos(node: MappingNode, system: System, problems: Problems) -> ChaosFault:
         if key in fields
     }
     return ChaosFault(service=service, document=MappingProxyType(document))
-
-
-def _services(system: System, suits: Callable[[Service], object], *, kind: str) -> Parser[str]:
-    return choice((each.name for each in system.services if suits(each)), kind=kind)
