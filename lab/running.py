@@ -106,8 +106,10 @@ class RunningSystem:
 
     async def kill(self, name: str) -> None:
         """Kill a service's processes and wait until they are gone."""
-        await self.signal(name, signal.SIGKILL)
-        await self._processes.pop(name).wait()
+        process = self.own_process(name)
+        del self._processes[name]  # first, lest it be taken for one that ended by itself
+        await self._keeper.signal(process, signal.SIGKILL)
+        await process.wait()
 
     async def start_beside(self, name: str, label: str, argv: Sequence[str]) -> OwnedProcess:
         """Start a neighbour of a service, which ends with the lab like the services themselves.

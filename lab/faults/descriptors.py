@@ -59,12 +59,14 @@ def _lower(pid: int, spare: int, put_back: ExitStack) -> None:
         return  # it ended meanwhile
     except OSError as failure:
         raise NoValidData(f"cannot limit the files of process {pid}: {failure}") from failure
-    put_back.callback(_raise_again, pid, before)
+    put_back.callback(_raise_again, pid, lowered=(limit, before[1]), before=before)
 
 
-def _raise_again(pid: int, limits: tuple[int, int]) -> None:
+def _raise_again(pid: int, *, lowered: tuple[int, int], before: tuple[int, int]) -> None:
     with suppress(ProcessLookupError):
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        # Another process may have the pid by now.
+        if resource.prlimit(pid, resource.RLIMIT_NOFILE) == lowered:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 
 def _group(leader: int) -> list[int]:

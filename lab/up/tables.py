@@ -69,5 +69,5 @@ def _left(fault: Mapping[str, Any]) -> str:
 def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=heading in {"url", "state"})
+        table.add_column(heading, overflow="fold")
     return table
