@@ -7,12 +7,14 @@ client the other. Prints, as medians over the rounds:
 
 - the median round trip of one connection that asks and waits, and what each proxy adds to it
 - requests/s of `wrk -t1 -c64`, and the processor time that a proxy took for each
+- how long the fault proxy's control takes to answer under that load
 - the memory of the fault proxy with 2,000 connections held, each after one request
 
 Needs Linux, nginx with its stream module, and wrk.
 """
 
 import asyncio
+import http.client
 import json
 import os
 import re
@@ -74,7 +76,7 @@ def main() -> None:
         stream_pid = stack.enter_context(
             nginx(folder, "stream", STREAM, PROXY_CORE, port=stream, upstream=service)
         )
-        pid, port = stack.enter_context(fault_proxy(service))
+        pid, port, control = stack.enter_context(fault_proxy(service))
         routes = {
             "straight": Route(service, None),
             "nginx stream": Route(stream, stream_pid),
@@ -84,6 +86,9 @@ def main() -> None:
             for route in routes.values():
                 measure(route, counts=round_ > 0)  # the first is warm-up
         report(routes)
+        answer_ms = control_answers_ms(control, port)
+        print(f"control under load: {statistics.median(answer_ms):.1f} ms, ", end="")
+        print(f"{max(answer_ms):.1f} ms at most")
         held_mb = asyncio.run(hold(routes["fault proxy"]))
         print(f"{CONNECTIONS:,} connections held: {held_mb:.0f} MB resident")
 
@@ -122,6 +127,23 @@ def wrk(port: int) -> tuple[int, float]:
     assert requests, output
     assert rate, output
     return int(requests[1]), float(rate[1])
+
+
+def control_answers_ms(control: str, port: int) -> list[float]:
+    """Ask the control again and again while wrk keeps the proxy busy."""
+    taken_ms = []
+    with subprocess.Popen(
+        ["wrk", "-t1", "-c64", f"-d{WRK_S}", f"http://127.0.0.1:{port}/"], stdout=subprocess.DEVNULL
+    ) as load:
+        connection = http.client.HTTPConnection(control.removeprefix("http://"))
+        while load.poll() is None:
+            started_s = time.perf_counter()
+            connection.request("GET", "/faults")
+            assert connection.getresponse().read() == b'{"faults":[]}'
+            taken_ms.append((time.perf_counter() - started_s) * 1e3)
+            time.sleep(0.02)
+        connection.close()
+    return taken_ms
 
 
 async def hold(route: Route) -> float:
@@ -178,13 +200,13 @@ def nginx(
 
 
 @contextmanager
-def fault_proxy(upstream: int) -> Iterator[tuple[int, int]]:
-    """Run the fault proxy and yield its process id and its port."""
+def fault_proxy(upstream: int) -> Iterator[tuple[int, int, str]]:
+    """Run the fault proxy and yield its process id, its port and the address of its control."""
     command = [sys.executable, "-m", "fault_proxy", "--upstream", f"127.0.0.1:{upstream}"]
     with running(command, PROXY_CORE) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        yield process.pid, int(ready["listen"].rpartition(":")[2])
+        yield process.pid, int(ready["listen"].rpartition(":")[2]), ready["control"]
 
 
 @contextmanager
