@@ -116,7 +116,8 @@ def _with_warmup(shape: Open, warmup_s: float) -> Iterator[float]:
     chance = random.Random(shape.seed) if shape.poisson else None
     load = due_moments(shape.stages, chance)
     if not warmup_s:
-        return load
+        return itertools.islice(load, shape.part, None, shape.parts)
     stage = Stage(duration_s=warmup_s, rate_per_s=shape.stages[0].rate_per_s)
     warmup = due_moments([stage], random.Random(f"{shape.seed}/warm-up") if chance else None)
-    return itertools.chain((due_s - warmup_s for due_s in warmup), load)
+    both = itertools.chain((due_s - warmup_s for due_s in warmup), load)
+    return itertools.islice(both, shape.part, None, shape.parts)

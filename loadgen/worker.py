@@ -4,7 +4,7 @@
 `{"finished": n}` a few times a second while it runs, then `{"samples": {...}}` (the form of
 `Samples.to_document`) as often as it takes, and `{"done": true, "report": {...}, "limits": [...]}`,
 its report of itself; or `{"error": "..."}` for a load that cannot be sent. The end of its input
-ends it, even in mid-load.
+ends it, even in mid-load. `"ping"` is answered by `{"pong": true}`.
 """
 
 import asyncio
@@ -19,12 +19,11 @@ import orjson
 
 from loadgen.engine import run_load
 from loadgen.event_loop import loop_factory
+from loadgen.lines import LONGEST_LINE_BYTES, SAMPLES_A_LINE
 from loadgen.load import Load
 from loadgen.samples import Samples
 
 PROGRESS_EVERY_S = 0.25
-SAMPLES_A_LINE = 100_000
-LONGEST_LINE_BYTES = 2**24
 
 
 def main() -> None:
@@ -61,7 +60,11 @@ async def _answer_each(lines: "asyncio.Queue[bytes]") -> None:
 
 async def _answer(line: bytes) -> None:
     try:
-        load = Load.from_document(json.loads(line))
+        document = json.loads(line)
+        if document == "ping":
+            _write({"pong": True})
+            return
+        load = Load.from_document(document)
     except (ValueError, TypeError, KeyError) as problem:
         _write({"error": f"not a load: {problem}"})
         return
