@@ -118,7 +118,12 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def is_closed_by_peer(self) -> bool:
-        """Look whether the end of the server's side, or a surplus, has already arrived."""
+        """Look whether the end of the server's side, or a surplus, has already arrived.
+
+        Under TLS only the transport can tell, so that there the answer is no.
+        """
+        if self._transport.get_extra_info("sslcontext") is not None:
+            return False
         try:
             self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
