@@ -22,6 +22,8 @@ class Tickets:
         is_over: there are no more tickets.
     """
 
+    __slots__ = ("_is_warming_up", "_left", "_shape", "_until", "began", "is_over")
+
     def __init__(self, load: Load) -> None:
         assert isinstance(load.shape, Closed)  # noqa: S101 - the caller's choice
         self.began = NEVER
