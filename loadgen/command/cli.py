@@ -39,10 +39,14 @@ def run(options: Namespace) -> int:
             _say(str(problem))
             return BAD_USAGE
         try:
-            return _measure(work) if work.b is None else _compare(work, work.a, work.b)
+            exit_code = _measure(work) if work.b is None else _compare(work, work.a, work.b)
         except WorkerError as problem:
             _say(str(problem))
             return NO_VALID_DATA
+        if work.file is not None and work.file.failure:
+            _say(work.file.failure)
+            return exit_code or BAD_USAGE
+        return exit_code
 
 
 def _prepare(options: Namespace, stack: ExitStack) -> _Work:

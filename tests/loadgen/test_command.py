@@ -113,6 +113,22 @@ def test_json_is_one_document_and_csv_a_row_a_request(
         assert [row["outcome"] for row in csv.DictReader(file)] == ["ok"] * 25
 
 
+def test_rows_that_the_disk_does_not_take_cost_no_figures(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "requests.csv"
+    line = shlex.join(command(f"{url}/", "-n", "5", "--csv", str(path)))
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 0; {line}"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert done.stdout.startswith("5 requests in ")
+    assert done.stderr == f"loadgen: --csv: cannot write {path}: File too large\n"
+
+
 def test_a_rate_is_kept_up_to_its_number_of_requests(url: str, server: _Server) -> None:
     done = loadgen(f"{url}/", "--rate", "200/s", "-n", "60", "-q", "--json")
     document = json.loads(done.stdout)
