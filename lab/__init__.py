@@ -15,4 +15,6 @@ The way of the data, one package or module a step:
     reports/        the table on the terminal and in Markdown
     conclusion      the last three in a row, and the exit code
     timeline/       a load over time while faults come and go, with a report of its own
+
+Beside it, `up/` keeps a system running for a person to put faults on by hand.
 """

@@ -29,7 +29,7 @@ timeline:
   rate: 50/s
   events:
     - {at: 20 s, for: 3 s, faults: [{pause: rates}]}
-    - {at: 10 s, name: half fail, faults: [{chaos: rates, failure: 0.5}]}
+    - {at: 10 s, for: 8 s, name: half fail, faults: [{chaos: rates, failure: 0.5}]}
 expect:
   - {phase: half fail, error: 0 %}
 """
@@ -60,7 +60,7 @@ def test_a_timeline_is_read_with_its_events_in_order(tmp_path: Path) -> None:
             Event(
                 name="half fail",
                 at_s=10,
-                end_s=30,
+                end_s=18,
                 faults=(ChaosFault(service="rates", document={"failure": 0.5}),),
             ),
             Event(
@@ -71,6 +71,10 @@ def test_a_timeline_is_read_with_its_events_in_order(tmp_path: Path) -> None:
             ),
         ),
     )
+
+
+def test_an_event_without_an_end_lasts_as_long_as_the_timeline(tmp_path: Path) -> None:
+    assert timeline(tmp_path, ", for: 3 s", "").events[1].end_s == 30
 
 
 @pytest.mark.parametrize(
@@ -203,13 +207,13 @@ def test_an_expectation_may_bound_what_only_a_timeline_has(tmp_path: Path) -> No
         (
             "name: half fail",
             "name: whole",
-            '11:24: name uses the name "whole", as a phase is called; choose another name',
+            '11:34: name uses the name "whole", as a phase is called; choose another name',
         ),
         (
-            "{pause: rates}",
-            "{chaos: rates, delay: 1 s}",
+            "for: 8 s",
+            "for: 11 s",
             (
-                '10:5: events has "chaos rates" and "half fail" on "rates" at the same time, where '
+                '10:5: events has "pause rates" and "half fail" on "rates" at the same time, where '
                 "one would undo the other; end the first before the second begins"
             ),
         ),
