@@ -64,14 +64,14 @@ class Proxy:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End all faults and close all connections."""
+        """Reset all connections and end all faults."""
         self._is_closing = True
-        self._faults.take_all_off()
         self._listener.close()
         for task in self._opening:
             task.cancel()
         for connection in tuple(self._connections):
             connection.reset()
+        self._faults.take_all_off()
         self._look_whether_closed()
         # A group would wrap any error of the body; only a cancellation may be its own doing.
         is_cancelled = isinstance(error, asyncio.CancelledError)

@@ -1,8 +1,8 @@
 """Where the messages of an HTTP/1.1 stream begin and end: one direction, byte for byte."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 _HEAD_END = b"\r\n\r\n"
 _LARGEST_HEAD_BYTES = 2**16
@@ -27,8 +27,7 @@ class Open(Enum):
 Body = int | Open  # an int: so many bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a message; all parts one after the other are the stream."""
 
     data: bytes

@@ -32,27 +32,9 @@ class RequestHead:
 class ReplyHead:
     """The head of a reply, as far as the proxy needs it."""
 
-    status: int
-    body: Body  # unless the request or the status says that there is none
-
-    @property
-    def is_interim(self) -> bool:
-        """Whether another reply to the same request follows."""
-        return self.status < HTTPStatus.OK
-
-    def switches_after(self, method: str) -> bool:
-        """Whether another protocol follows in a reply to a request by *method*."""
-        is_tunnel = method == "CONNECT" and HTTPStatus.OK <= self.status < _FIRST_REDIRECT
-        return is_tunnel or self.status == HTTPStatus.SWITCHING_PROTOCOLS
-
-    def body_after(self, method: str) -> Body:
-        """Return the body that follows in a reply to a request by *method* (RFC 9112, 6.3)."""
-        has_none = (
-            method == "HEAD"
-            or self.status < HTTPStatus.OK
-            or self.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-        )
-        return 0 if has_none else self.body
+    body: Body
+    is_interim: bool  # another reply to the same request follows
+    switches: bool  # another protocol follows
 
 
 # Keep-alive traffic repeats its heads; a short memory of them is worth more than a fast parser.
@@ -79,8 +61,8 @@ def read_request_head(head: bytes) -> RequestHead:
 
 
 @lru_cache(maxsize=64)
-def read_reply_head(head: bytes) -> ReplyHead:
-    """Return what *head*, with the empty line at its end, says.
+def read_reply_head(head: bytes, method: str) -> ReplyHead:
+    """Return what *head*, with the empty line at its end, says in reply to a *method*.
 
     Raises:
         NotHttpError: it is no head of an HTTP/1.1 (or 1.0) reply.
@@ -88,8 +70,14 @@ def read_reply_head(head: bytes) -> ReplyHead:
     lines = _Lines()
     parser = httptools.HttpResponseParser(lines)
     _feed(parser, head)
+    status = parser.get_status_code()
+    is_tunnel = method == "CONNECT" and HTTPStatus.OK <= status < _FIRST_REDIRECT
     without_length = Open.CHUNKED if lines.is_chunked else Open.UNTIL_CLOSE
-    return ReplyHead(status=parser.get_status_code(), body=lines.body(without_length))
+    return ReplyHead(
+        body=0 if _has_no_body(status, method) else lines.body(without_length),
+        is_interim=status < HTTPStatus.OK,
+        switches=is_tunnel or status == HTTPStatus.SWITCHING_PROTOCOLS,
+    )
 
 
 def may_be_request(partial: bytes) -> bool:
@@ -105,6 +93,15 @@ def may_be_reply(partial: bytes) -> bool:
 def _may_be(partial: bytes, whole: re.Pattern[bytes], begun: re.Pattern[bytes]) -> bool:
     line, line_end, _ = partial.partition(b"\r\n")
     return (whole if line_end else begun).fullmatch(line) is not None
+
+
+def _has_no_body(status: int, method: str) -> bool:
+    """Whether a reply ends with its head (RFC 9112, 6.3)."""
+    return (
+        method == "HEAD"
+        or status < HTTPStatus.OK
+        or status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+    )
 
 
 class _Lines:

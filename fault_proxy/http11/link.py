@@ -69,7 +69,7 @@ class HttpLink:
         try:
             for part in self._framer.parts(data):
                 self._pass(part)
-            if not self._faults.concern_requests:
+            if self._framer.partial and not self._faults.concern_requests:
                 self._pass_partial()
         except NotHttpError as error:
             rest = error.rest[self._passed_of_head :]

@@ -51,7 +51,7 @@ class Replies:
         try:
             for part in self._framer.parts(data):
                 self._pass(part)
-            if not self._holds_head():
+            if self._framer.partial and not self._holds_head():
                 self.pass_partial()
         except NotHttpError as error:
             raise NotHttpError(error.rest[self._passed_of_head :]) from error
@@ -72,6 +72,8 @@ class Replies:
             exchange.release(fault_id)
         if self._touched is not None:
             self._touched.release(fault_id)
+        if not self._holds_head():
+            self.pass_partial()
 
     def _holds_head(self) -> bool:
         return bool(self._exchanges and self._exchanges[0].hits)
@@ -79,11 +81,10 @@ class Replies:
     def _read_head(self, head: bytes) -> Body:
         if not self._exchanges:
             raise NotHttpError  # nobody asked
-        request = self._exchanges[0].request
-        self._head = read_reply_head(head)
-        if self._head.switches_after(request.method):
+        self._head = read_reply_head(head, self._exchanges[0].request.method)
+        if self._head.switches:
             raise NotHttpError
-        return self._head.body_after(request.method)
+        return self._head.body
 
     def _pass(self, part: Part) -> None:
         if part.head_size:

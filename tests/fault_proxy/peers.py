@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Self
@@ -51,9 +52,9 @@ class Peer:
                 received += data
         return received
 
-    async def receive_all(self) -> bytes:
+    async def receive_all(self, within_s: float | None = PATIENCE_S) -> bytes:
         """Return what comes until the end of the stream."""
-        return await self.receive(2**40)
+        return await self.receive(2**40, within_s)
 
     async def receives_nothing(self, for_s: float) -> bool:
         """Whether neither bytes nor an end come in the given time."""
@@ -82,6 +83,11 @@ class Peer:
     def end(self) -> None:
         """Send no more (FIN)."""
         self.raw.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        """Close both directions with a RST."""
+        self.raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.raw.close()
 
     def close(self) -> None:
         """Close both directions."""
