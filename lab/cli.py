@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import LabError
-from lab.up.parsers import add_up_commands
+from lab.up.parsers import add_allow_host, add_up_commands
 
 EXIT_CODES = """\
 exit codes:
@@ -68,12 +68,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repeats", type=_at_least_one, metavar="N", help="measured runs a cell")
     parser.add_argument("--seed", type=int, metavar="S", help="of the faults' dice")
+    add_allow_host(parser)
     parser.add_argument("--lang", choices=["en", "uk"], default="en", help="of the table")
     parser.set_defaults(command=_run)
 
 
 def _add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="experiments")
+    add_allow_host(parser)
     parser.set_defaults(command=_validate)
 
 
@@ -94,6 +96,7 @@ def _run(options: argparse.Namespace) -> int:
             repeats=options.repeats,
             seed=options.seed,
             language=options.lang,
+            allowed_hosts=options.allowed_hosts,
         )
     )
 
@@ -101,4 +104,4 @@ def _run(options: argparse.Namespace) -> int:
 def _validate(options: argparse.Namespace) -> int:
     from lab.validate_command import validate_command  # noqa: PLC0415 - heavy
 
-    return validate_command(options.files)
+    return validate_command(options.files, options.allowed_hosts)

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from lab.system import System
+from lab.system import Link, System
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
 ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named classes
@@ -59,6 +59,20 @@ class ChaosFault:
     kind: Literal["chaos"] = "chaos"
     service: str
     document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkFault:
+    """A document for the proxy on a link, in the wire's names and units."""
+
+    kind: Literal["link"] = "link"
+    link: Link
+    document: Mapping[str, object]
+
+    @property
+    def service(self) -> str:
+        """Where it is, for people: `front -> rates`."""
+        return str(self.link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +142,7 @@ class FlushFault:
 
 Fault = (
     ChaosFault
+    | LinkFault
     | ProcessFault
     | RestartFault
     | FlapFault
@@ -136,6 +151,7 @@ Fault = (
     | FilesFault
     | FlushFault
 )
+LEASED = (ChaosFault, LinkFault)  # end by themselves, should the lab die
 MOMENTARY = (RestartFault, FlushFault)  # done once it has been applied; nothing to revert
 _BESIDE = (BurnFault, MemoryFault, FlushFault)  # leaves the process itself alone
 _INSIDE = (ChaosFault, FilesFault)  # needs the process to be there
@@ -143,7 +159,7 @@ _INSIDE = (ChaosFault, FilesFault)  # needs the process to be there
 
 def go_together(one: Fault, other: Fault) -> bool:
     """Tell whether two faults can be on at once, each having its effect until it is reverted."""
-    if one.service != other.service:
+    if one.service != other.service or isinstance(one, LinkFault):
         return True
     if one.kind == other.kind:
         return False
@@ -237,3 +253,9 @@ class Experiment:
     def name(self) -> str:
         """The file's name without its ending: the folder of its results."""
         return self.path.stem
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links that its faults make sick, in order."""
+        faults = (fault for condition in self.conditions for fault in condition.faults)
+        return tuple(sorted({fault.link for fault in faults if isinstance(fault, LinkFault)}))

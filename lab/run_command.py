@@ -18,6 +18,7 @@ from lab.errors import NoValidData
 from lab.estimate import Estimate
 from lab.experiment import Experiment
 from lab.files import read_experiment
+from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
 from lab.load_worker import start_load_worker
 from lab.manifest import first_manifest
@@ -39,6 +40,7 @@ class RunOptions:
     repeats: int | None
     seed: int | None
     language: str
+    allowed_hosts: Sequence[str] = ()  # beside this machine
 
 
 def run_command(options: RunOptions) -> int:
@@ -48,6 +50,7 @@ def run_command(options: RunOptions) -> int:
         UsageError: a file or an option is wrong; nothing was started.
     """
     experiment = read_experiment(options.file)
+    check_hosts(experiment.system, options.allowed_hosts)
     if any(service.backing == "redis" for service in experiment.system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
     cells = plan(experiment, only=parse_selection(options.only), repeats=options.repeats)
@@ -126,7 +129,7 @@ class _Session:
     async def _run_cells(self, progress: Progress) -> None:
         async with (
             start_load_worker() as worker,
-            bring_up(self._experiment.system, self._folder.logs) as system,
+            bring_up(self._experiment.system, self._folder.logs, self._experiment.links) as system,
         ):
             runner = Runner(
                 self._experiment,

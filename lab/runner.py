@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
-from lab.experiment import ChaosFault, Experiment
+from lab.experiment import ChaosFault, Experiment, LinkFault
 from lab.faults import StillOn, applied, is_off
 from lab.load_worker import LoadWorker
 from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
@@ -114,20 +114,34 @@ class Runner:
             tasks=cell.tasks,
             summary=summarise(samples, load.outcome.classes),
             attempts=_difference(attempts_before, attempts_after),
-            note=await self._why_invalid(still_on, attempts_after),
+            note=await self._why_invalid(cell, still_on, attempts_after),
         )
         self._folder.add_run(row, samples)
         self._progress.end_run(row)
 
-    async def _why_invalid(self, still_on: Sequence[StillOn], attempts: int | None) -> str:
+    async def _why_invalid(
+        self, cell: Cell, still_on: Sequence[StillOn], attempts: int | None
+    ) -> str:
         if dead := self._system.dead_services():
             return f"service {dead[0]} ended by itself"
         for is_on in still_on:
             if not await is_on():
                 return "the fault ended before the run did"
-        if still_on and _difference(self._attempts_before_fault, attempts) == 0:
+        for fault in cell.condition.faults:
+            if isinstance(fault, LinkFault) and await self._is_unused(fault):
+                return f"no connection has crossed {fault.link}"
+        if still_on and self._has_reached_nobody(cell, attempts):
             return "no call has reached the sick service"
         return ""
+
+    async def _is_unused(self, fault: LinkFault) -> bool:
+        return await self._system.place(fault.link).connections() == 0
+
+    def _has_reached_nobody(self, cell: Cell, attempts: int | None) -> bool:
+        links = (f.link for f in cell.condition.faults if isinstance(f, LinkFault))
+        if any(self._system.system.service(link.target).attempts for link in links):
+            return False  # it counts behind the link, which may be cut
+        return _difference(self._attempts_before_fault, attempts) == 0
 
     async def _send(self, load: Load) -> Samples:
         samples = await self._worker.send(load, on_finished=self._progress.finished)
@@ -156,6 +170,9 @@ class Runner:
         for name in {f.service for f in cell.condition.faults if isinstance(f, ChaosFault)}:
             if not await is_off(self._system, name):
                 raise NoValidData(f"after {_title(cell)} the fault of {name} could not be cleared")
+        for link in {f.link for f in cell.condition.faults if isinstance(f, LinkFault)}:
+            if not await self._system.place(link).is_clear():
+                raise NoValidData(f"after {_title(cell)} the fault on {link} could not be cleared")
 
     def _note(self, event: str, cell: Cell, **fields: object) -> None:
         self._folder.add_event(event, cell=_title(cell), **fields)

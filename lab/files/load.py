@@ -60,8 +60,8 @@ def read_load(node: Node, system: System, problems: Problems) -> Load:
 
 
 def _request_line(system: System) -> Parser[tuple[str, str]]:
-    started = [service.name for service in system.services if service.run]
-    url_template = template(addresses(started))
+    reachable = [service.name for service in system.services if service.speaks_http]
+    url_template = template(addresses(reachable))
 
     def parse(node: Node) -> tuple[str, str]:
         words = name(node).split()
