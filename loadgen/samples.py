@@ -180,6 +180,16 @@ class Samples:
         is_of_class = [ending.outcome == outcome for ending in self.endings]
         return array("f", compress(latencies, (is_of_class[code] for code in self._ending)))
 
+    def of_request(self, number: int) -> "Samples":
+        """Return the samples of the request at that place in the load's requests."""
+        chosen = Samples()
+        for ending in self.endings:
+            chosen.endings.code(ending)
+        is_its = [request == number for request in self._columns["request"]]
+        for name, column in self._columns.items():
+            chosen._columns[name].extend(compress(column, is_its))
+        return chosen
+
     def span_s(self) -> float:
         """Return the seconds from the first scheduled to the last finished; 0 without samples."""
         if not len(self):
