@@ -25,16 +25,17 @@ def conclude(
         folder: with at least one recorded run.
         language: of `table.md`, a key of `LANGUAGES`.
     """
-    classes = experiment.outcome.classes
-    summaries = summarise(folder.path / "runs.csv", classes=classes, cells=cells)
+    classes, names = experiment.outcome.classes, experiment.load.names
+    summaries = summarise(folder.path / "runs.csv", classes=classes, cells=cells, names=names)
     report = Report(
         title=experiment.title,
         classes=classes,
+        names=names,
         summaries=summaries,
         verdicts=judge(summaries, experiment.published),
         outcomes=check(summaries, experiment.expectations),
     )
-    write_summary(summaries, folder.path / "summary.csv", classes=classes)
+    write_summary(summaries, folder.path / "summary.csv", classes=classes, names=names)
     page = render_markdown(report, LANGUAGES[language])
     (folder.path / "table.md").write_text(page, encoding="utf-8", newline="\n")
     return report

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lab.system import Link, System
+from loadgen import OutcomeRule, TimeOuts
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
 ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named classes
@@ -14,30 +15,39 @@ ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What one virtual user sends; `url` is a template over `{service.url}`."""
+    """One kind of request that virtual users send; `url` is a template over `{service.url}`."""
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     body: str | None = None
+    bodies: tuple[str, ...] = ()  # in place of `body`, in turn
+    name: str = ""  # empty for the only one
+    weight: float = 1.0  # its share of the mix, > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A closed load: exactly `requests` requests, sent by `tasks` concurrent tasks."""
+    """What is sent, how much of it and when.
 
-    request: Request
-    requests: int  # >= 1
-    tasks: int  # >= 1
-    timeout_s: float = 60.0  # for one request, headers and body; longer than any policy under test
+    Closed, `tasks` send one request after another; open, requests fall due at `rate_per_s`,
+    whatever became of those before. Just one of the two is given, and either how many `requests`
+    there are or for how long (`duration_s`) they are sent.
+    """
 
+    mix: tuple[Request, ...]  # at least one
+    requests: int | None = None  # >= 1
+    duration_s: float | None = None  # > 0
+    tasks: int | None = None  # >= 1
+    rate_per_s: float | None = None  # > 0
+    time_outs: TimeOuts = field(  # of one request; longer than those of any policy under test
+        default_factory=lambda: TimeOuts(connect_s=60.0, whole_s=60.0)
+    )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeRule:
-    """A 2xx reply's class is the value of one JSON field; anything else is an error."""
-
-    json_field: str
-    classes: tuple[str, ...]  # in the order of the report's columns, `error` not among them
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the requests of a mix; none for a load of one request."""
+        return tuple(request.name for request in self.mix) if len(self.mix) > 1 else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +192,10 @@ class Override:
 
     fault: str | None = None  # a condition's name; None matches each
     client: str | None = None
-    requests: int | None = None
-    tasks: int | None = None
+    requests: int | None = None  # takes the place of a duration, and the other way round
+    duration_s: float | None = None
+    tasks: int | None = None  # take the place of a rate, and the other way round
+    rate_per_s: float | None = None
     repeats: int | None = None
     warmup: int | None = None
 
@@ -213,6 +225,7 @@ SPEED_FIGURES = (  # columns of a run beside its outcome classes that may be bou
     "requests_per_s",
     "attempts_per_request",
 )
+REQUEST_FIGURES = ("mean_ms", "p95_ms")  # of each request of a mix, beside its classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,18 +14,21 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from lab.errors import UsageError
+from lab.experiment import REQUEST_FIGURES
 from loadgen import Sample, Samples, Summary
 
 SAMPLE_COLUMNS = Sample._fields[:6]  # up to `error`; `request` is the row's number in its run
-REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS)
+# `fault` is the condition that was on, `x_chaos` what the reply says has hit it.
+REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS, "name", "x_chaos")
 SECONDS_DIGITS = 6
 FIGURE_DIGITS = 3
 
@@ -41,8 +44,12 @@ class RunRow:
     fault: str
     client: str
     repeat: int  # from 1
-    tasks: int
+    tasks: int | None  # None for an open load
+    rate_per_s: float | None = None  # that was asked for; None for a closed load
     summary: Summary
+    mix: Mapping[str, Summary | None] = field(  # each request's own; None if it was not sent
+        default_factory=lambda: MappingProxyType({})
+    )
     attempts: int | None
     note: str = ""
 
@@ -57,6 +64,7 @@ class RunRow:
             "repeat": self.repeat,
             "requests": summary.requests,
             "tasks": self.tasks,
+            "asked_per_s": self.rate_per_s,
             **summary.counts,
             "mean_ms": _rounded(summary.mean_ms),
             "p50_ms": _rounded(summary.p50_ms),
@@ -67,8 +75,20 @@ class RunRow:
             "duration_s": _rounded(summary.duration_s),
             "attempts": self.attempts,
             "attempts_per_request": _rounded(per_request),
+            **self._mix_values(),
             "note": self.note,
         }
+
+    def _mix_values(self) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for name, summary in self.mix.items():
+            figures: dict[str, object] = dict.fromkeys(("requests", *self.summary.counts), 0)
+            figures |= dict.fromkeys(REQUEST_FIGURES)
+            if summary is not None:
+                figures |= {"requests": summary.requests, **summary.counts}
+                figures |= {each: _rounded(getattr(summary, each)) for each in REQUEST_FIGURES}
+            values |= {f"{name}.{figure}": value for figure, value in figures.items()}
+        return values
 
 
 class ResultFolder:
@@ -130,9 +150,12 @@ class ResultFolder:
 def _request_rows(row: RunRow, samples: Samples, *, header: bool) -> Iterable[Sequence[object]]:
     if header:
         yield REQUEST_COLUMNS
+    names = tuple(row.mix)
     for number, sample in enumerate(samples, start=1):
         times = [_rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
-        yield (row.fault, row.client, row.repeat, number, *times, *sample[3 : len(SAMPLE_COLUMNS)])
+        ending = sample[3 : len(SAMPLE_COLUMNS)]
+        name = names[sample.request] if names else ""
+        yield (row.fault, row.client, row.repeat, number, *times, *ending, name, sample.fault)
 
 
 def _rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:

@@ -17,7 +17,7 @@ from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
 from lab.running import RunningSystem
 from lab.system import Counter
-from loadgen import Load, Samples, summarise
+from loadgen import Closed, Load, Samples, Summary, summarise
 
 COUNTER_TIMEOUT_S = 2.0
 
@@ -70,11 +70,11 @@ class Runner:
                 self._note("fault.applied", cell, fault=plain(fault))
             self._attempts_before_fault = await self._attempts()
             for number in range(1, cell.warmup + 1):
-                self._progress.step(f"warm-up {number}/{cell.warmup}", cell.requests)
+                self._progress.step(f"warm-up {number}/{cell.warmup}", cell.planned_requests or 0)
                 await self._send(load)
                 self._progress.end_warmup()
             for repeat in range(1, cell.repeats + 1):
-                self._progress.step(f"run {repeat}/{cell.repeats}", cell.requests)
+                self._progress.step(f"run {repeat}/{cell.repeats}", cell.planned_requests or 0)
                 await self._measure(cell, load, repeat, still_on)
         self._note("faults.reverted", cell)
         await self._check_clean(cell)
@@ -112,9 +112,12 @@ class Runner:
             client=cell.client.name,
             repeat=repeat,
             tasks=cell.tasks,
+            rate_per_s=cell.rate_per_s,
             summary=summarise(samples, load.outcome.classes),
+            mix=_by_name(self._experiment.load.names, samples, load.outcome.classes),
             attempts=_difference(attempts_before, attempts_after),
-            note=await self._why_invalid(cell, still_on, attempts_after),
+            note=await self._why_invalid(cell, still_on, attempts_after)
+            or _why_too_much(load, samples),
         )
         self._folder.add_run(row, samples)
         self._progress.end_run(row)
@@ -176,6 +179,21 @@ class Runner:
 
     def _note(self, event: str, cell: Cell, **fields: object) -> None:
         self._folder.add_event(event, cell=_title(cell), **fields)
+
+
+def _by_name(
+    names: Sequence[str], samples: Samples, classes: Sequence[str]
+) -> dict[str, Summary | None]:
+    """Return the summary of each request of a mix; None of one that was not sent."""
+    parts = {name: samples.of_request(number) for number, name in enumerate(names)}
+    return {name: summarise(part, classes) if len(part) else None for name, part in parts.items()}
+
+
+def _why_too_much(load: Load, samples: Samples) -> str:
+    """Return why an open load was more than its generator can send; empty if it was not."""
+    if samples.report is None or isinstance(load.shape, Closed):
+        return ""
+    return next((f"the generator was saturated: {why}" for why in samples.report.limits), "")
 
 
 def _difference(before: int | None, after: int | None) -> int | None:

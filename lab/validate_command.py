@@ -27,5 +27,8 @@ def _plan_in_words(file: Path, allowed_hosts: Sequence[str]) -> str:
     check_hosts(experiment.system, allowed_hosts)
     cells = plan(experiment)
     runs = sum(cell.repeats for cell in cells)
-    requests = sum(cell.repeats * cell.requests for cell in cells)
-    return f"{file}: ok: {len(cells)} cells, {runs} measured runs, {requests} requests in them"
+    planned = [(cell.repeats, cell.planned_requests) for cell in cells]
+    requests = sum(repeats * requests for repeats, requests in planned if requests is not None)
+    more = " and as many as fit" if any(requests is None for _, requests in planned) else ""
+    size = f"{len(cells)} cells, {runs} measured runs, {requests} requests{more} in them"
+    return f"{file}: ok: {size}"

@@ -9,7 +9,9 @@ Each module knows only those above it:
     fields          a mapping's keys, each read once, unknown ones refused
     placeholders    what a template may leave open
     services        a system file
-    load, chaos, links, link_faults, process_faults, faults, bounds, reference
+    beside          files that a file names
+    headers, bodies, rates, load, outcome, clients, chaos, links, link_faults, process_faults,
+    faults, bounds, reference
                     the parts of an experiment
     experiments     an experiment file as a whole
     ad_hoc          a fault that stands in no file

@@ -4,16 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from lab.experiment import Experiment, Load, OutcomeRule, Request
+from lab.experiment import Experiment, Load, Request
+from lab.files.beside import beside
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
-from lab.files.errors import Problems, Wrong, show
+from lab.files.clients import read_clients
+from lab.files.errors import Problems
 from lab.files.faults import FAULT_EXAMPLE, read_conditions
 from lab.files.fields import Fields, root
-from lab.files.load import REQUEST_EXAMPLE, read_clients, read_load, read_outcome
+from lab.files.load import REQUEST_EXAMPLE, read_load
+from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, read_outcome
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
 from lab.files.services import read_system
-from lab.files.tree import Node
 from lab.system import System
 
 Value = TypeVar("Value")
@@ -23,7 +25,7 @@ _EXAMPLES = {  # every key, with how it may look
     "title": "What a retry buys",
     "system": "../systems/rates.yaml",
     "load": f"{{request: {REQUEST_EXAMPLE!r}, requests: 200, tasks: 4}}",
-    "outcome": "{json: source, classes: [fresh, stale]}",
+    "outcome": OUTCOME_EXAMPLE,
     "clients": "{raw: {}}",
     "warmup": "1",
     "repeats": "5",
@@ -33,8 +35,7 @@ _EXAMPLES = {  # every key, with how it may look
     "expect": "[{fault: none, error: 0 %}]",
 }
 _NO_SYSTEM = System(path=Path(), services=())  # these stand in until the problems are raised
-_NO_LOAD = Load(request=Request(method="GET", url=""), requests=1, tasks=1)
-_NO_OUTCOME = OutcomeRule(json_field="", classes=())
+_NO_LOAD = Load(mix=(Request(method="GET", url=""),), requests=1, tasks=1)
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -46,7 +47,7 @@ def read_experiment(path: Path) -> Experiment:
     """
     problems = Problems(path)
     keys = _Keys(root(path, problems, keys=tuple(_EXAMPLES)))
-    system = keys.require("system", lambda node: read_system(_beside(path, node)), _NO_SYSTEM)
+    system = keys.require("system", lambda node: read_system(beside(path, node)), _NO_SYSTEM)
     if system is _NO_SYSTEM:  # every name would be unknown
         problems.check()
     bare = _without_bounds(keys, path, system, problems)
@@ -55,8 +56,9 @@ def read_experiment(path: Path) -> Experiment:
         faults=tuple(each.name for each in bare.conditions),
         clients=tuple(each.name for each in bare.clients),
         classes=bare.outcome.classes,
+        requests=bare.load.names,
     )
-    reference = keys.read("reference", lambda node: _beside(path, node), None)
+    reference = keys.read("reference", lambda node: beside(path, node), None)
     experiment = replace(
         bare,
         overrides=keys.read("override", lambda node: read_overrides(node, names, problems), ()),
@@ -73,24 +75,12 @@ def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problem
         title=keys.require("title", name, ""),
         system=system,
         load=keys.require("load", lambda node: read_load(node, system, problems), _NO_LOAD),
-        outcome=keys.require("outcome", lambda node: read_outcome(node, problems), _NO_OUTCOME),
+        outcome=keys.require("outcome", lambda node: read_outcome(node, problems), NO_RULE),
         clients=keys.require("clients", lambda node: read_clients(node, system, problems), ()),
         conditions=keys.require("faults", lambda node: read_conditions(node, system, problems), ()),
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )
-
-
-def _beside(path: Path, node: Node) -> Path:
-    """Return the file that *node* names, relative to the folder of *path*."""
-    named = path.parent / name(node)
-    try:
-        if named.is_file():
-            return named
-        reason = "which is no file"
-    except OSError as error:  # a name too long, a folder that may not be entered
-        reason = f"which cannot be read ({error.strerror})"
-    raise Wrong(f"names {show(name(node))}, {reason}", advice=f"looked for {show(str(named))}")
 
 
 class _Keys:

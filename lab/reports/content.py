@@ -15,6 +15,7 @@ class Report:
     title: str
     classes: tuple[str, ...]  # outcome classes without `error`, in the order of the columns
     summaries: tuple[CellSummary, ...]
+    names: tuple[str, ...] = ()  # of the requests of a mix
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
 
