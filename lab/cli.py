@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import LabError
+from lab.init.parsers import add_init
 from lab.up.parsers import add_allow_host, add_up_commands
 
 EXIT_CODES = """\
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run an experiment and print its table"))
     _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    add_init(commands)
     add_up_commands(commands)
     return parser
 
