@@ -73,7 +73,10 @@ def _sweep_row(row: SweepRow, classes: tuple[str, ...], words: Words) -> tuple[s
     return (
         words.name(row.fault),
         *row.client.settings.values(),
-        *(words.missing if share is None else write_share(share, words) for share in shares),
+        *(
+            words.missing if share is None else write_share(round(share, 3), words)
+            for share in shares
+        ),
         *(words.missing if value is None else write(cost, value, words) for cost, value in costs),
         words.yes if row.is_unbeaten else "",
     )
