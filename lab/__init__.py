@@ -13,4 +13,6 @@ The way of the data, one package or module a step:
     summary, verdicts    medians, spread; held against the published figures and expectations
     reports/        the table on the terminal and in Markdown
     conclusion      the last three in a row, and the exit code
+
+Beside it, `up/` keeps a system running for a person to put faults on by hand.
 """

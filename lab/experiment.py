@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Literal
 
 from lab.system import System
 from loadgen import OutcomeRule, TimeOuts
@@ -68,7 +68,7 @@ class Client:
 class ChaosFault:
     """A document for the service's own fault injector, in the wire's names and units."""
 
-    kind: ClassVar[str] = "chaos"
+    kind: Literal["chaos"] = "chaos"
     service: str
     document: Mapping[str, object]
 
@@ -85,18 +85,83 @@ class ProcessFault:
     service: str
 
 
-Fault = ChaosFault | ProcessFault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartFault:
+    """The service is ended and started again once, and has forgotten what it did not store."""
+
+    kind: Literal["restart"] = "restart"
+    service: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlapFault:
+    """The service is stopped and started again, over and over."""
+
+    kind: Literal["flap"] = "flap"
+    service: str
+    down_s: float = 1.0  # > 0; from its end to its next start
+    up_s: float = 1.0  # > 0; from the moment it is ready
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurnFault:
+    """Processes beside the service compute without end, each as much as one core can."""
+
+    kind: Literal["burn"] = "burn"
+    service: str
+    cores: int | None = None  # >= 1; None: as many as the lab and its services may use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFault:
+    """A process beside the service holds memory and keeps touching it."""
+
+    kind: Literal["memory"] = "memory"
+    service: str
+    mib: int  # >= 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesFault:
+    """The service's processes may open few or no further file descriptors, sockets included."""
+
+    kind: Literal["files"] = "files"
+    service: str
+    spare: int = 0  # >= 0; how many more than it has open when the fault begins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlushFault:
+    """A backing Redis forgets all that it holds, once."""
+
+    kind: Literal["flush"] = "flush"
+    service: str
+
+
+Fault = (
+    ChaosFault
+    | ProcessFault
+    | RestartFault
+    | FlapFault
+    | BurnFault
+    | MemoryFault
+    | FilesFault
+    | FlushFault
+)
+MOMENTARY = (RestartFault, FlushFault)  # done once it has been applied; nothing to revert
+_BESIDE = (BurnFault, MemoryFault, FlushFault)  # leaves the process itself alone
+_INSIDE = (ChaosFault, FilesFault)  # needs the process to be there
 
 
 def go_together(one: Fault, other: Fault) -> bool:
-    """Tell whether two faults can be on at once: not two of a kind, nor two on one process."""
+    """Tell whether two faults can be on at once, each having its effect until it is reverted."""
     if one.service != other.service:
         return True
-    return one.kind != other.kind and not (_takes_away(one) and _takes_away(other))
-
-
-def _takes_away(fault: Fault) -> bool:
-    return isinstance(fault, ProcessFault)
+    if one.kind == other.kind:
+        return False
+    if isinstance(one, _BESIDE) or isinstance(other, _BESIDE):
+        return True
+    return isinstance(one, _INSIDE) and isinstance(other, _INSIDE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ import random
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -106,8 +106,34 @@ class RunningSystem:
 
     async def kill(self, name: str) -> None:
         """Kill a service's processes and wait until they are gone."""
-        await self.signal(name, signal.SIGKILL)
-        await self._processes.pop(name).wait()
+        process = self.own_process(name)
+        del self._processes[name]  # first, lest it be taken for one that ended by itself
+        await self._keeper.signal(process, signal.SIGKILL)
+        await process.wait()
+
+    async def start_beside(self, name: str, label: str, argv: Sequence[str]) -> OwnedProcess:
+        """Start a neighbour of a service, which ends with the lab like the services themselves.
+
+        Args:
+            name: of the service.
+            label: what the neighbour is, for the name of its log.
+            argv: its command.
+
+        Raises:
+            KeeperError: it cannot be run.
+        """
+        return await self._keeper.start(
+            argv,
+            env=service_environment({}, self.system.service(name).inherit),
+            cwd=Path.cwd(),
+            log=self._logs / f"{name}.{label}.log",
+        )
+
+    async def end_beside(self, process: OwnedProcess) -> None:
+        """Kill a neighbour and wait until it is gone."""
+        with suppress(KeeperError):  # then the keeper has taken it along
+            await self._keeper.signal(process, signal.SIGKILL)
+            await process.wait()
 
     def dead_services(self) -> list[str]:
         """Return the names of services that ended on their own; `NoValidData` if all were lost."""

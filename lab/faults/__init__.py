@@ -1,26 +1,60 @@
 """Makes a running system sick, and well again: applying and reverting are one context manager.
 
-    chaos      the service's own fault injector, under a lease that ends by itself
-    process    pause, stop and kill of the service's process
+    chaos          the service's own fault injector, under a lease that ends by itself
+    process        pause, stop and kill of the service's process
+    restart        ended and started again, once
+    flap           the same over and over
+    burn           processes beside the service that use up the processor
+    memory         a process beside the service that holds memory (`memory_holder`)
+    descriptors    a limit on the files and sockets that the service may open
+    flush          a backing Redis emptied
 
-`applied` yields a check: is the fault still on?
+Each yields a check (`still_on`): is the fault still on? What the lab cannot revert, because it was
+killed, ends with the processes, which the keeper ends.
 """
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
-from lab.experiment import ChaosFault, Fault
+from lab.experiment import (
+    BurnFault,
+    ChaosFault,
+    Fault,
+    FilesFault,
+    FlapFault,
+    FlushFault,
+    MemoryFault,
+    ProcessFault,
+    RestartFault,
+)
+from lab.faults.burn import burn_fault
 from lab.faults.chaos import chaos_fault, is_off
+from lab.faults.descriptors import files_fault
+from lab.faults.flap import flap_fault
+from lab.faults.flush import flush_fault
+from lab.faults.memory import memory_fault
 from lab.faults.process import process_fault
+from lab.faults.restart import restart_fault
+from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 
-StillOn = Callable[[], Awaitable[bool]]
+_Applied = AbstractAsyncContextManager[StillOn]
+_BY_KIND: Mapping[type, Callable[[Any, RunningSystem], _Applied]] = {
+    BurnFault: burn_fault,
+    FilesFault: files_fault,
+    FlapFault: flap_fault,
+    FlushFault: flush_fault,
+    MemoryFault: memory_fault,
+    ProcessFault: process_fault,
+    RestartFault: restart_fault,
+}
 
 
 def applied(
     fault: Fault, system: RunningSystem, chance: random.Random, *, persistent: bool = False
-) -> AbstractAsyncContextManager[StillOn]:
+) -> _Applied:
     """Return what applies *fault* when entered and reverts it when left, however it is left.
 
     Args:
@@ -30,8 +64,9 @@ def applied(
         persistent: whether an injector that has forgotten its fault is told again.
     """
     if isinstance(fault, ChaosFault):
-        return chaos_fault(fault, system, seed=chance.getrandbits(32), persistent=persistent)
-    return process_fault(fault, system)
+        seed = chance.getrandbits(32)
+        return chaos_fault(fault, system, seed=seed, persistent=persistent)
+    return _BY_KIND[type(fault)](fault, system)
 
 
 __all__ = ["StillOn", "applied", "is_off"]

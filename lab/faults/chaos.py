@@ -1,7 +1,7 @@
 """A fault that the service makes itself, renewed under a lease while the lab lives."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
@@ -10,6 +10,7 @@ import httpx
 from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
 from lab.experiment import ChaosFault
+from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 
 LEASE_S = 5.0
@@ -20,7 +21,7 @@ ANSWER_S = 3.0
 @asynccontextmanager
 async def chaos_fault(
     fault: ChaosFault, system: RunningSystem, *, seed: int, persistent: bool = False
-) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
+) -> AsyncIterator[StillOn]:
     """Switch the fault on, keep its lease, and switch it off at the end.
 
     Args:

@@ -2,10 +2,11 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from lab.experiment import ProcessFault
+from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 
 LOOKS = 200
@@ -13,9 +14,7 @@ LOOK_EVERY_S = 0.005
 
 
 @asynccontextmanager
-async def process_fault(
-    fault: ProcessFault, system: RunningSystem
-) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
+async def process_fault(fault: ProcessFault, system: RunningSystem) -> AsyncIterator[StillOn]:
     """Take the process away and give it back at the end, ready again.
 
     Raises:

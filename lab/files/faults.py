@@ -1,18 +1,15 @@
 """The `faults` of an experiment: the conditions, each a row of the table."""
 
-from collections.abc import Callable
-from typing import Literal, cast
-
-from lab.experiment import Condition, Fault, ProcessFault
+from lab.experiment import Condition, Fault, go_together
 from lab.files.chaos import read_chaos
 from lab.files.errors import Problems, Wrong, show
-from lab.files.fields import Fields, entries, items, mapping
-from lab.files.scalars import Parser, choice
-from lab.files.tree import MappingNode, Node
-from lab.system import Service, System
+from lab.files.fields import entries, items, mapping
+from lab.files.process_faults import PROCESS_KINDS, read_process_fault, services
+from lab.files.tree import Node
+from lab.system import System
 
 FAULT_EXAMPLE = "[{chaos: rates, failure: 30 %}]"
-_KINDS = ("chaos", "pause", "stop", "kill")
+_KINDS = ("chaos", *PROCESS_KINDS)
 
 
 def read_conditions(node: Node, system: System, problems: Problems) -> tuple[Condition, ...]:
@@ -29,16 +26,16 @@ def read_conditions(node: Node, system: System, problems: Problems) -> tuple[Con
 
 
 def _faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]:
-    sick: set[str] = set()
+    found: list[Fault] = []
 
     def parse(node: Node) -> Fault:
         fault = read_fault(node, system, problems)
-        if fault.service in sick:
+        if not all(go_together(fault, other) for other in found):
             raise Wrong(
                 f"is the second for {show(fault.service)} under one condition",
                 advice="merge the two, or make two conditions",
             )
-        sick.add(fault.service)
+        found.append(fault)
         return fault
 
     return items(node, problems, parse, name="fault", example=FAULT_EXAMPLE)
@@ -52,19 +49,6 @@ def read_fault(node: Node, system: System, problems: Problems) -> Fault:
         got = "none of them" if not kinds else " and ".join(kinds)
         raise Wrong(f"must have exactly one of the keys {', '.join(_KINDS)}, got {got}")
     if kinds == ["chaos"]:
-        known = _services(system, lambda service: service.chaos, kind='service with a "chaos" path')
+        known = services(system, lambda service: service.chaos, kind='service with a "chaos" path')
         return read_chaos(node, known, problems)
-    return _process(node, kinds[0], system, problems)
-
-
-def _process(node: MappingNode, kind: str, system: System, problems: Problems) -> ProcessFault:
-    fields = Fields(node, problems, keys=(kind,))
-    known = _services(system, lambda service: service.name, kind="service that the lab starts")
-    return ProcessFault(
-        kind=cast("Literal['pause', 'stop', 'kill']", kind),
-        service=fields.require(kind, known, example="rates", stand_in=""),
-    )
-
-
-def _services(system: System, suits: Callable[[Service], object], *, kind: str) -> Parser[str]:
-    return choice((each.name for each in system.services if suits(each)), kind=kind)
+    return read_process_fault(kinds[0], node, system, problems)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from lab.files.errors import Wrong, show, suggest
 from lab.files.tree import ListNode, MappingNode, Node, Scalar
-from lab.files.units import duration_s, share
+from lab.files.units import duration_s, mebibytes, share
 
 Value = TypeVar("Value")
 Parser = Callable[[Node], Value]
@@ -123,6 +123,11 @@ def whole_s(node: Node) -> int:
     if value != int(value):
         raise Wrong(f"must be whole seconds, got {describe(node)}")
     return int(value)
+
+
+def whole_mib(node: Node) -> int:
+    """Return a size in whole MiB, from 1."""
+    return mebibytes(written(node))
 
 
 def fraction(node: Node) -> float:

@@ -1,4 +1,4 @@
-"""Durations and shares as people write them; a duration without a unit is refused."""
+"""Durations, sizes and shares as people write them; only a share may do without a unit."""
 
 import re
 from decimal import Decimal
@@ -12,6 +12,8 @@ _SECONDS = {
     "min": Decimal(60),
     "h": Decimal(3600),
 }
+MAX_MEBIBYTES = 1024 * 1024
+_MEBIBYTES = {"MiB": 1, "GiB": 1024}
 _NUMBER = r"[-+]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})"
 _MEASURE = re.compile(rf"({_NUMBER})\s*([A-Za-zµ%]*)")
 
@@ -37,6 +39,21 @@ def duration_s(text: str) -> Decimal:
     if not 0 <= seconds <= MAX_DURATION_S:
         raise Wrong(f"must be a duration from 0 to 24 h, got {show(text)}")
     return seconds
+
+
+def mebibytes(text: str) -> int:
+    """Return a size such as `256 MiB` or `1.5 GiB` in MiB, a whole number from 1.
+
+    Raises:
+        Wrong: no number, no unit or another one, no whole MiB, or out of range.
+    """
+    number, unit = _split(text, kind="a size such as 256 MiB")
+    if unit not in _MEBIBYTES:
+        raise Wrong(f"must be in MiB or GiB, got {show(text)}", advice=f"write {number} MiB")
+    size = number * _MEBIBYTES[unit]
+    if not 1 <= size <= MAX_MEBIBYTES or size != int(size):
+        raise Wrong(f"must be whole MiB from 1 to {MAX_MEBIBYTES}, got {show(text)}")
+    return int(size)
 
 
 def share(text: str) -> float:

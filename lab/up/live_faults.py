@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from lab.errors import NoValidData
-from lab.experiment import ChaosFault, Fault, go_together
+from lab.experiment import MOMENTARY, ChaosFault, Fault, go_together
 from lab.faults import StillOn, applied
 from lab.running import RunningSystem
 from lab.up.errors import ConflictError, UnknownError
@@ -82,7 +82,10 @@ class LiveFaults:
                     await self.take_off(other.id)
             self._check_room(fault)
             live = LiveFault(
-                id=f"f{next(self._numbers)}", fault=fault, for_s=for_s, since=datetime.now(UTC)
+                id=f"f{next(self._numbers)}",
+                fault=fault,
+                for_s=0.0 if isinstance(fault, MOMENTARY) else for_s,
+                since=datetime.now(UTC),
             )
             self._on[live.id] = live
             self._tasks[live.id] = self._group.create_task(self._keep(live))
@@ -115,7 +118,9 @@ class LiveFaults:
 
     def _check_room(self, fault: Fault) -> None:
         for other in self.of(fault.service):
-            if not go_together(fault, other.fault):
+            kinds = (fault, other.fault)
+            # A chaos fault outlasts the process that it is in: it is put on again in the next.
+            if not go_together(*kinds) and not any(isinstance(k, ChaosFault) for k in kinds):
                 raise ConflictError(
                     f"{fault.kind} does not go with {other.fault.kind}, which is on at "
                     f"{fault.service} ({other.id}); take that off first"

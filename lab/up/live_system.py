@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import os
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +29,12 @@ State = Literal["running", "paused", "stopped", "ended", "not ours"]
 BREAKER_FIELD = "breaker"
 BREAKER_WITHIN_S = 0.5
 LONGEST_LOG_BYTES = 256 * 1024
-_AWAY = {"pause": "paused", "stop": "stopped", "kill": "killed"}
+_HELD = {  # kind of fault -> (the service's state in words, what gives it back)
+    "pause": ("paused", "resume it"),
+    "stop": ("stopped", "start it"),
+    "kill": ("killed", "start it"),
+    "flap": ("flapping", "clear that"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +54,7 @@ class LiveSystem:
         self.faults = faults
         self._logs = logs
         self._since = datetime.now(UTC)
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # one a service
         self._verbs: dict[str, Verb] = {
             "stop": lambda service: self._take_away("stop", service),
             "kill": lambda service: self._take_away("kill", service),
@@ -115,7 +122,8 @@ class LiveSystem:
                 f"{name} was there before the lab, which leaves it alone; unset "
                 f"{redis_server.URL_VARIABLE} to have one of the lab's own"
             )
-        await self._verbs[verb](service)
+        async with self._turns[name]:
+            await self._verbs[verb](service)
         return await self.service_status(service)
 
     def service(self, name: str) -> Service:
@@ -152,17 +160,14 @@ class LiveSystem:
 
     def _held_by(self, service: Service) -> LiveFault | None:
         for live in self.faults.of(service.name):
-            if live.fault.kind in _AWAY:
+            if live.fault.kind in _HELD:
                 return live
         return None
 
     async def _take_away(self, kind: Literal["pause", "stop", "kill"], service: Service) -> None:
         state = self.state(service)
         if held := self._held_by(service):
-            way_back = "resume" if held.fault.kind == "pause" else "start"
-            raise ConflictError(
-                f"{service.name} is {_AWAY[held.fault.kind]} already; {way_back} it first"
-            )
+            raise ConflictError(_held_already(held))
         if state == "ended":
             raise ConflictError(f"{service.name} has ended by itself; start it first")
         await self.faults.put_on(ProcessFault(kind=kind, service=service.name))
@@ -175,8 +180,8 @@ class LiveSystem:
 
     async def _start(self, service: Service) -> None:
         held = self._held_by(service)
-        if held is not None and held.fault.kind == "pause":
-            raise ConflictError(f"{service.name} is paused; resume it instead")
+        if held is not None and held.fault.kind in {"pause", "flap"}:
+            raise ConflictError(_held_already(held))
         if held is not None:
             await self.faults.take_off(held.id)
         elif self.state(service) == "running":
@@ -186,6 +191,8 @@ class LiveSystem:
 
     async def _restart(self, service: Service) -> None:
         if held := self._held_by(service):
+            if held.fault.kind == "flap":
+                raise ConflictError(_held_already(held))
             await self.faults.take_off(held.id)
             if held.fault.kind != "pause":
                 return  # it has just been started
@@ -203,6 +210,11 @@ class LiveSystem:
             return None
         state = answer.field(BREAKER_FIELD)
         return state if isinstance(state, str) else None
+
+
+def _held_already(held: LiveFault) -> str:
+    state, way_back = _HELD[held.fault.kind]
+    return f"{held.fault.service} is {state} already ({held.id}); {way_back} first"
 
 
 async def fault_status(live: LiveFault) -> Document:

@@ -49,7 +49,10 @@ def fault_in_words(fault: Mapping[str, Any]) -> str:
     """Return one line that says all of a fault."""
     how = fields_in_words(fault["fields"])
     how = f" ({how})" if how else ""
-    end = f"for {fault['leftS']:.0f} s" if fault["leftS"] is not None else "until taken off"
+    if fault["until"] == fault["since"]:
+        end = "done"
+    else:
+        end = "until taken off" if fault["leftS"] is None else f"for {fault['leftS']:.0f} s"
     return f"{fault['id']}: {fault['kind']} on {fault['service']}{how}, {end}"
 
 
@@ -66,5 +69,5 @@ def _left(fault: Mapping[str, Any]) -> str:
 def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=heading in {"url", "state"})
+        table.add_column(heading, overflow="fold")
     return table

@@ -77,9 +77,9 @@ class _Stay:
                 live_faults(running, self._chance, self._note) as faults,
             ):
                 live = LiveSystem(self._name, running, faults, self._folder.logs)
+                api.open(live)
                 self._folder.add_event("system.up", seed=self._seed)
                 await _show(live)
-                api.open(live)
                 try:
                     await _watch(running)
                 except asyncio.CancelledError:

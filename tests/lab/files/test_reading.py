@@ -1,15 +1,23 @@
 from pathlib import Path
 
+import pytest
+
 from lab.experiment import (
+    BurnFault,
     ChaosFault,
     Client,
     Condition,
     Expectation,
+    FilesFault,
+    FlapFault,
+    FlushFault,
     Load,
+    MemoryFault,
     Override,
     ProcessFault,
     PublishedFigure,
     Request,
+    RestartFault,
 )
 from lab.files import read_experiment, read_system
 from lab.system import Counter
@@ -98,6 +106,42 @@ def test_every_chaos_key_becomes_the_wire_name_and_unit(tmp_path: Path) -> None:
             },
         ),
     )
+
+
+def test_every_process_fault_is_read_with_its_units_and_defaults(tmp_path: Path) -> None:
+    faults = {
+        "{stop: redis}": ProcessFault(kind="stop", service="redis"),
+        "{restart: rates}": RestartFault(service="rates"),
+        "{flap: rates}": FlapFault(service="rates", down_s=1, up_s=1),
+        "{flap: rates, down: 500ms, up: 2 s}": FlapFault(service="rates", down_s=0.5, up_s=2),
+        "{burn: rates}": BurnFault(service="rates", cores=None),
+        "{burn: rates, cores: 2}": BurnFault(service="rates", cores=2),
+        "{memory: rates, size: 1.5 GiB}": MemoryFault(service="rates", mib=1536),
+        "{files: rates}": FilesFault(service="rates", spare=0),
+        "{files: rates, spare: 5}": FilesFault(service="rates", spare=5),
+        "{flush: redis}": FlushFault(service="redis"),
+    }
+    rows = "".join(f"  row {number}: [{text}]\n" for number, text in enumerate(faults))
+    text = EXPERIMENT.replace("  none: []\n", f"  none: []\n{rows}")
+
+    experiment = read_experiment(write_folder(tmp_path, experiment=text))
+
+    assert [each.faults for each in experiment.conditions[1:-3]] == [(f,) for f in faults.values()]
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        "{chaos: rates, failure: 0.3}, {burn: rates}, {memory: rates, size: 1 MiB}, {files: rates}",
+        "{pause: rates}, {burn: rates}, {stop: redis}, {flush: redis}",
+    ],
+)
+def test_faults_that_do_not_touch_each_other_stand_together(tmp_path: Path, faults: str) -> None:
+    text = EXPERIMENT.replace("{pause: rates}", faults)
+
+    experiment = read_experiment(write_folder(tmp_path, experiment=text))
+
+    assert len(experiment.conditions[-1].faults) == 4
 
 
 def test_a_bound_on_each_kind_of_figure_is_in_the_unit_of_its_column(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.files.errors import Wrong
-from lab.files.units import duration_s, share
+from lab.files.units import duration_s, mebibytes, share
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,18 @@ def test_what_is_no_share_is_refused(text: str) -> None:
 @given(st.integers(0, 100))
 def test_a_percentage_and_its_fraction_are_the_same_share(percent: int) -> None:
     assert share(f"{percent} %") == share(str(Decimal(percent) / 100))
+
+
+@pytest.mark.parametrize(
+    ("text", "mib"), [("1 MiB", 1), ("256MiB", 256), ("1.5 GiB", 1536), ("1024 GiB", 1024 * 1024)]
+)
+def test_a_size_is_whole_mebibytes(text: str, mib: int) -> None:
+    assert mebibytes(text) == mib
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "5 MB", "0 MiB", "0.5 MiB", "-1 MiB", "1025 GiB", "MiB", "1e3 MiB", "nan GiB"]
+)
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(Wrong, match="must be"):
+        mebibytes(text)

@@ -76,13 +76,13 @@ def runtime_folder() -> Iterator[Path]:
 
 @contextmanager
 def lab_up(
-    folder: Path, runtime: Path, system: str = SYSTEM, name: str = "small"
+    folder: Path, runtime: Path, system: str = SYSTEM, name: str = "small", **env: str
 ) -> Iterator[RunningLab]:
     """Keep *system* up until the block ends."""
     file = folder / f"{name}.yaml"
     file.write_text(system)
     out = folder / "out"
-    process = LabProcess("up", file, "--out", out, XDG_RUNTIME_DIR=str(runtime))
+    process = LabProcess("up", file, "--out", out, XDG_RUNTIME_DIR=str(runtime), **env)
     try:
         process.wait_for("system.up", out / f"up-{name}" / "latest", READY_S)
         socket = runtime / "resilience-lab" / (name + ENDING)

@@ -1,6 +1,7 @@
 """The HTTP API of a running lab, as another program sees it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -123,3 +124,12 @@ def test_the_journal_has_each_fault_with_its_end(lab: RunningLab) -> None:
         "fault.applied",
         "fault.reverted",
     ]
+
+
+def test_two_restarts_at_once_follow_each_other(lab: RunningLab) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda _: lab.ask("POST", "/services/rates/restart"), range(2)))
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert len({answer.json()["pid"] for answer in answers}) == 2
+    assert lab.service("rates")["pid"] in {answer.json()["pid"] for answer in answers}

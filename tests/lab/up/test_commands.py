@@ -129,9 +129,10 @@ def test_a_service_that_ended_by_itself_is_told_and_can_be_started(lab: RunningL
         (None, "stop rats", 'there is no service "rats" in small; did you mean "rates"?'),
         (None, "resume rates", "rates is not paused but running"),
         (None, "start rates", "rates runs already"),
-        ("stop", "stop rates", "rates is stopped already; start it first"),
-        ("pause", "kill rates", "rates is paused already; resume it first"),
-        ("pause", "start rates", "rates is paused; resume it instead"),
+        ("stop rates", "stop rates", "rates is stopped already (f"),
+        ("pause rates", "kill rates", "rates is paused already (f"),
+        ("pause rates", "start rates", "rates is paused already (f"),
+        ("fault flap rates up=9s", "restart rates", "rates is flapping already (f"),
         (None, "chaos rates", 'fault does nothing to "rates"; write e.g. failure: 30 %'),
         (None, "chaos rates failur=1", 'unknown key "failur"; did you mean "failure"?'),
         (
@@ -157,7 +158,7 @@ def test_a_mistake_is_one_clear_line_and_changes_nothing(
     lab: RunningLab, capsys: Capture, before: str | None, command: str, says: str
 ) -> None:
     if before:
-        main([before, "rates"])
+        assert main(before.split()) == 0
         capsys.readouterr()
     faults = [fault["id"] for fault in lab.faults()]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import main
-from tests.lab.small_experiment import LabProcess, run_lab
+from tests.lab.small_experiment import SYSTEM, LabProcess, run_lab
 from tests.lab.up.running_lab import lab_up
 
 pytestmark = pytest.mark.integration
@@ -15,25 +15,52 @@ pytestmark = pytest.mark.integration
 GONE_WITHIN_S = 6.0
 
 
+SYSTEM_WITH_ALL = (
+    SYSTEM
+    + """\
+  redis: {backing: redis}
+  first:
+    run: "{python} -m http.server {port} --bind 127.0.0.1"
+    inherit: [LAB_TEST_MARK]
+  second:
+    run: "sh -c 'echo begun; exec {python} -m http.server {port} --bind 127.0.0.1'"
+    inherit: [LAB_TEST_MARK]
+"""
+)
+ALL_THAT_LAST: tuple[dict[str, object], ...] = (
+    {"chaos": "rates", "failure": 1},
+    {"files": "rates"},
+    {"burn": "rates", "cores": 1},
+    {"memory": "rates", "size": "16 MiB"},
+    {"pause": "redis"},
+    {"flap": "first", "down": "200ms", "up": "200ms"},
+    {"stop": "second"},
+)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_brings_all_down_faults_first(
     tmp_path: Path, runtime: Path, number: signal.Signals
 ) -> None:
-    with lab_up(tmp_path, runtime) as lab:
-        lab.ask("POST", "/faults", json={"chaos": "rates", "failure": 1})
-        lab.ask("POST", "/faults", json={"pause": "rates"})
+    with lab_up(tmp_path, runtime, SYSTEM_WITH_ALL) as lab:
+        for fault in ALL_THAT_LAST:
+            assert lab.ask("POST", "/faults", json=fault).status_code == 201
+        redis = lab.service("redis")["pid"]
         lab.process.process.send_signal(number)
         done = lab.process.finish()
 
         assert lab.process.survivors_after(GONE_WITHIN_S) == []
+        assert not Path(f"/proc/{redis}/cmdline").exists()
         assert "Traceback" not in done.stderr
         if number == signal.SIGKILL:
             return
         assert done.returncode == 130
         assert not lab.socket.exists()
         events = (lab.out / "events.jsonl").read_text()
-        assert events.count("fault.reverted") == 2
-        assert events.index("fault.reverted") < events.index("system.down")
+        assert events.count("fault.reverted") == len(ALL_THAT_LAST)
+        assert events.rindex("fault.reverted") < events.index("system.down")
+        # A stopped service is not started only to be stopped.
+        assert (lab.out / "logs" / "second.log").read_text().count("begun") == 1
 
 
 def test_after_a_killed_lab_no_system_is_up(
@@ -42,15 +69,6 @@ def test_after_a_killed_lab_no_system_is_up(
     del runtime
     assert main(["status"]) == 2
     assert capsys.readouterr().err.startswith("no system is up; start one with: python -m lab up")
-
-
-def test_a_stopped_service_is_not_started_only_to_be_stopped(tmp_path: Path, runtime: Path) -> None:
-    with lab_up(tmp_path, runtime) as lab:
-        lab.ask("POST", "/services/rates/stop")
-        lab.process.process.send_signal(signal.SIGINT)
-        lab.process.finish()
-
-        assert (lab.out / "logs" / "rates.log").read_text().count("service.started") == 1
 
 
 SLOW = """\

@@ -1,0 +1,243 @@
+"""What a fault proxy can be asked to do: one small validated document a fault."""
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.dataclasses import dataclass
+
+Direction = Literal["upstream", "downstream"]
+_Directions = Literal["upstream", "downstream", "both"]
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+_Milliseconds = Annotated[float, Field(strict=True, ge=0, le=600_000)]
+_Pause = Annotated[float, Field(strict=True, ge=1, le=600_000)]
+_Bytes = Annotated[int, Field(strict=True, ge=0, le=10**12)]
+_PieceBytes = Annotated[int, Field(strict=True, ge=1, le=2**20)]
+_FailureStatus = Annotated[int, Field(strict=True, ge=400, le=599)]
+_RetryAfterS = Annotated[int, Field(strict=True, ge=0, le=86_400)]
+_LeaseSeconds = Annotated[float, Field(strict=True, gt=0, le=86_400)]
+
+_CONFIG = ConfigDict(
+    extra="forbid",
+    alias_generator=to_camel,
+    validate_by_alias=True,
+    validate_by_name=True,
+    allow_inf_nan=False,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Fault:
+    """What all faults have in common.
+
+    Every kind is a frozen dataclass that raises `pydantic.ValidationError` (a `ValueError`) when
+    it is built with a value out of range. On the wire the names are in camel case.
+    """
+
+    # How `X-Chaos` and /faults call it; "" stands for its kind.
+    name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9._-]{0,64}$")] = ""
+    # Of the dice; None: picked for you, and told.
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = None
+    ttl_s: _LeaseSeconds | None = None  # the fault ends by itself after this; None: it stays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class ByteFault(Fault):
+    """A fault of the bytes of a connection, whatever their protocol.
+
+    The dice are rolled once a connection: when the fault is put on for those that are open, at
+    their arrival for those that follow. `upstream` bytes flow from client to server.
+    """
+
+    direction: _Directions = "both"
+    rate: _Share = 1.0  # share of connections hit
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """The directions that the fault concerns, each by itself."""
+        return get_args(Direction) if self.direction == "both" else (self.direction,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Match:
+    """Which requests a fault concerns; a field left out concerns all."""
+
+    method: Annotated[str, Field(strict=True, pattern=r"^[A-Z-]+$")] | None = None
+    path: Annotated[str, Field(strict=True, pattern="^/")] | None = None  # prefix
+
+    def concerns(self, method: str, path: str) -> bool:
+        """Whether a request by *method* to *path* is meant."""
+        return (self.method is None or method == self.method) and (
+            self.path is None or path.startswith(self.path)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class RequestFault(Fault):
+    """A fault of HTTP/1.1 requests; the dice are rolled once a request that matches."""
+
+    match: Match = Field(default_factory=Match)
+
+    @property
+    def may_hit(self) -> bool:
+        """Whether any request can be hit at all."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class RolledRequestFault(RequestFault):
+    """A fault that hits a share of the requests."""
+
+    rate: _Share = 1.0  # share of matching requests hit
+
+    @property
+    def may_hit(self) -> bool:
+        """Whether the rate is above 0."""
+        return self.rate > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Latency(ByteFault):
+    """Bytes arrive later, in order: by `delay_ms`, plus or minus up to `jitter_ms` a read.
+
+    Connects are not delayed. At most 1 MiB a direction is under way at once, which bounds the
+    throughput as a TCP window does: 1 MiB per latency.
+    """
+
+    delay_ms: _Milliseconds
+    jitter_ms: _Milliseconds = 0.0
+    kind: Literal["latency"] = "latency"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Bandwidth(ByteFault):
+    """No more than so many bytes a second, in each direction of each connection."""
+
+    bytes_per_s: Annotated[int, Field(strict=True, ge=1, le=10**10)]
+    kind: Literal["bandwidth"] = "bandwidth"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Slicing(ByteFault):
+    """Bytes arrive in pieces, with a pause after each."""
+
+    piece_bytes: _PieceBytes
+    pause_ms: _Pause = 10.0
+    kind: Literal["slicing"] = "slicing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class BlackHole(ByteFault):
+    """Connections are accepted and nothing arrives, neither bytes nor the end of a stream.
+
+    What was sent meanwhile arrives when the fault ends, as over a network that was cut off.
+    """
+
+    kind: Literal["blackHole"] = "blackHole"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Reset(ByteFault):
+    """Both ends get a reset (RST): at once, or when the first of the limits given is reached."""
+
+    after_bytes: _Bytes | None = None  # passed in one of the directions since the fault hit
+    after_ms: _Milliseconds | None = None  # since the fault hit the connection
+    kind: Literal["reset"] = "reset"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Refused(Fault):
+    """Nobody listens: a connect is refused. Connections that stand are left alone.
+
+    It concerns all connects: there is neither a rate nor a direction. `Reset` with a rate comes
+    nearest to refusing a share.
+    """
+
+    kind: Literal["refused"] = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class HalfClosed(ByteFault):
+    """The stream ends (FIN) after `after_bytes`, while the other direction goes on.
+
+    Later bytes of the direction are lost. A closed stream stays closed when the fault ends.
+    """
+
+    after_bytes: _Bytes = 0
+    kind: Literal["halfClosed"] = "halfClosed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Limit(ByteFault):
+    """The connection closes in order (FIN to both ends) once `bytes` passed in the direction."""
+
+    bytes: _Bytes
+    kind: Literal["limit"] = "limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Corruption(ByteFault):
+    """A share of the bytes arrives as other bytes."""
+
+    share: Annotated[float, Field(strict=True, gt=0, le=1)]
+    kind: Literal["corruption"] = "corruption"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Status(RolledRequestFault):
+    """The proxy answers by itself, with a problem; the request does not reach upstream."""
+
+    status: _FailureStatus = 500
+    retry_after_s: _RetryAfterS | None = None  # header of the reply
+    kind: Literal["status"] = "status"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Delay(RolledRequestFault):
+    """The head of the reply comes so much later; plus or minus up to `jitter_ms`, never below 0."""
+
+    delay_ms: _Milliseconds
+    jitter_ms: _Milliseconds = 0.0
+    kind: Literal["delay"] = "delay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Drip(RolledRequestFault):
+    """The body of the reply comes in pieces, with a pause after each."""
+
+    piece_bytes: _PieceBytes = 1
+    pause_ms: _Pause = 100.0
+    kind: Literal["drip"] = "drip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Truncation(RolledRequestFault):
+    """The connection closes after `keep_bytes` of the reply's body, as it is framed on the wire.
+
+    It closes one byte before the end of a body that is shorter: a truncated reply never is whole.
+    """
+
+    keep_bytes: _Bytes = 0
+    kind: Literal["truncation"] = "truncation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class FailFirst(RequestFault):
+    """The first `requests` that match are answered with a failure, as by `Status`."""
+
+    requests: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
+    status: _FailureStatus = 500
+    retry_after_s: _RetryAfterS | None = None
+    kind: Literal["failFirst"] = "failFirst"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Renewal:
+    """A longer lease for a fault that is on."""
+
+    ttl_s: _LeaseSeconds  # from now
+
+
+AnyByteFault = Latency | Bandwidth | Slicing | BlackHole | Reset | HalfClosed | Limit | Corruption
+AnyRequestFault = Status | Delay | Drip | Truncation | FailFirst
+AnyFault = AnyByteFault | AnyRequestFault | Refused
