@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup run test lint bench clean
+.PHONY: help setup browser run test lint bench clean
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -22,10 +22,16 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
+browser: # for the tests that look at a page; root can install one, anybody else is told
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else echo "no chromium on PATH: the browser tests are left out; install it to run them"; fi
+
 run: $(VENV)/.runtime ## repeat Table 18.4 and print it
 	$(BIN)/python -m lab run experiments/table184.yaml
 
-test: $(VENV)/.dev ## run all tests
+test: $(VENV)/.dev browser ## run all tests
 	$(BIN)/python -m pytest -n 4
 
 lint: $(VENV)/.dev ## style, format and types

@@ -7,12 +7,14 @@ client the other. Prints, as medians over the rounds:
 
 - the median round trip of one connection that asks and waits, and what each proxy adds to it
 - requests/s of `wrk -t1 -c64`, and the processor time that a proxy took for each
+- how long the fault proxy's control takes to answer under that load
 - the memory of the fault proxy with 2,000 connections held, each after one request
 
 Needs Linux, nginx with its stream module, and wrk.
 """
 
 import asyncio
+import http.client
 import json
 import os
 import re
@@ -74,7 +76,7 @@ def main() -> None:
         stream_pid = stack.enter_context(
             nginx(folder, "stream", STREAM, PROXY_CORE, port=stream, upstream=service)
         )
-        pid, port = stack.enter_context(fault_proxy(service))
+        pid, port, control = stack.enter_context(fault_proxy(service))
         routes = {
             "straight": Route(service, None),
             "nginx stream": Route(stream, stream_pid),
@@ -84,6 +86,9 @@ def main() -> None:
             for route in routes.values():
                 measure(route, counts=round_ > 0)  # the first is warm-up
         report(routes)
+        answer_ms = control_answers_ms(control, port)
+        print(f"control under load: {statistics.median(answer_ms):.1f} ms, ", end="")
+        print(f"{max(answer_ms):.1f} ms at most")
         held_mb = asyncio.run(hold(routes["fault proxy"]))
         print(f"{CONNECTIONS:,} connections held: {held_mb:.0f} MB resident")
 
@@ -124,6 +129,23 @@ def wrk(port: int) -> tuple[int, float]:
     return int(requests[1]), float(rate[1])
 
 
+def control_answers_ms(control: str, port: int) -> list[float]:
+    """Ask the control again and again while wrk keeps the proxy busy."""
+    taken_ms = []
+    with subprocess.Popen(
+        ["wrk", "-t1", "-c64", f"-d{WRK_S}", f"http://127.0.0.1:{port}/"], stdout=subprocess.DEVNULL
+    ) as load:
+        connection = http.client.HTTPConnection(control.removeprefix("http://"))
+        while load.poll() is None:
+            started_s = time.perf_counter()
+            connection.request("GET", "/faults")
+            assert connection.getresponse().read() == b'{"faults":[]}'
+            taken_ms.append((time.perf_counter() - started_s) * 1e3)
+            time.sleep(0.02)
+        connection.close()
+    return taken_ms
+
+
 async def hold(route: Route) -> float:
     """Return the resident memory of the proxy while so many connections stand."""
     gate = asyncio.Semaphore(100)
@@ -151,12 +173,17 @@ def resident_mb(pid: int | None) -> float:
 
 def report(routes: dict[str, Route]) -> None:
     straight = routes["straight"]
-    print(f"{'':<13} {'round trip us':>14} {'added us':>9} {'requests/s':>11} {'cpu us each':>12}")
+    print(
+        f"{'':<13} {'round trip us':>14} {'added us':>9} {'(spread)':>12}"
+        f" {'requests/s':>11} {'cpu us each':>12}"
+    )
     for name, route in routes.items():
         pairs = zip(route.round_trip_us, straight.round_trip_us, strict=True)
-        added_us = statistics.median(through - bare for through, bare in pairs)
+        added_us = [through - bare for through, bare in pairs]
+        spread = f"{min(added_us):.0f}..{max(added_us):.0f}"
         print(
-            f"{name:<13} {statistics.median(route.round_trip_us):>14.0f} {added_us:>9.0f}"
+            f"{name:<13} {statistics.median(route.round_trip_us):>14.0f}"
+            f" {statistics.median(added_us):>9.0f} {spread:>12}"
             f" {statistics.median(route.requests_per_s):>11.0f}"
             f" {statistics.median(route.cpu_us):>12.1f}"
         )
@@ -178,13 +205,13 @@ def nginx(
 
 
 @contextmanager
-def fault_proxy(upstream: int) -> Iterator[tuple[int, int]]:
-    """Run the fault proxy and yield its process id and its port."""
+def fault_proxy(upstream: int) -> Iterator[tuple[int, int, str]]:
+    """Run the fault proxy and yield its process id, its port and the address of its control."""
     command = [sys.executable, "-m", "fault_proxy", "--upstream", f"127.0.0.1:{upstream}"]
     with running(command, PROXY_CORE) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        yield process.pid, int(ready["listen"].rpartition(":")[2])
+        yield process.pid, int(ready["listen"].rpartition(":")[2]), ready["control"]
 
 
 @contextmanager

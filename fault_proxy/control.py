@@ -2,6 +2,7 @@
 
     GET    /faults        what is on: {"faults": [document with id, seed, leftS, touched]}
     POST   /faults        put the fault of the JSON body on: 201 and its document
+    GET    /faults/{id}   its document; 404 if it is not on
     PATCH  /faults/{id}   {"ttlS": seconds}: a longer lease and nothing else; 404 if it is not on
     DELETE /faults/{id}   take it off; 404 if it is not on
     DELETE /faults        take all off
@@ -35,6 +36,7 @@ def control_app(proxy: Proxy) -> Starlette:
             Route("/faults", control.list, methods=["GET"]),
             Route("/faults", control.put_on, methods=["POST"]),
             Route("/faults", control.take_all_off, methods=["DELETE"]),
+            Route("/faults/{id}", control.show, methods=["GET"]),
             Route("/faults/{id}", control.renew, methods=["PATCH"]),
             Route("/faults/{id}", control.take_off, methods=["DELETE"]),
             Route("/stats", control.stats, methods=["GET"]),
@@ -57,6 +59,12 @@ class _Control:
     async def put_on(self, request: Request) -> Response:
         active = self._proxy.apply(read_fault(await _body(request)))
         return JSONResponse(self._proxy.tell(active), HTTPStatus.CREATED)
+
+    async def show(self, request: Request) -> Response:
+        for active in self._proxy.faults():
+            if active.id == request.path_params["id"]:
+                return JSONResponse(self._proxy.tell(active))
+        raise _not_on(request)
 
     async def renew(self, request: Request) -> Response:
         renewal = read_renewal(await _body(request))

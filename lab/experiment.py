@@ -60,6 +60,8 @@ class Client:
     env: Mapping[str, Mapping[str, str]] = field(  # service name -> its extra environment
         default_factory=lambda: MappingProxyType({})
     )
+    sweep: str = ""  # the sweep that it is one combination of; empty: of none
+    settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)  # of that, as written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import orjson
 
 from lab.errors import NoValidData
 from loadgen import Load, RunReport, Samples
-from loadgen.worker import LONGEST_LINE_BYTES
+from loadgen.lines import LONGEST_LINE_BYTES
 
 GOODBYE_S = 2.0
 

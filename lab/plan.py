@@ -87,13 +87,15 @@ def plan(
         SelectionError: *only* names an unknown condition or client.
     """
     _check(only.faults, [each.name for each in experiment.conditions], kind="fault")
-    _check(only.clients, [each.name for each in experiment.clients], kind="client")
+    clients = [each.name for each in experiment.clients]
+    sweeps = [each.sweep for each in experiment.clients if each.sweep]
+    _check(only.clients, list(dict.fromkeys([*clients, *sweeps])), kind="client")
     return tuple(
         _cell(experiment, condition, client, repeats)
         for condition in experiment.conditions
         if not only.faults or condition.name in only.faults
         for client in experiment.clients
-        if not only.clients or client.name in only.clients
+        if not only.clients or {client.name, client.sweep} & set(only.clients)
     )
 
 

@@ -113,6 +113,7 @@ class _Session:
         console = Console(stderr=True)
         progress = Progress(self._cells, Estimate(self._experiment, self._cells), console)
         try:
+            progress.announce()
             with progress.shown():
                 await self._run_cells(progress)
             self.ending["status"] = "finished"

@@ -26,12 +26,17 @@ The engine:
     deadlines     ends what takes too long
     alarm, watch, descriptors, event_loop: a finer clock, its own lateness, limits, the loop
 
+    histogram     results of bounded memory, in place of samples
+    split         one load shared out among several generators
+    processes     one load sent by several processes: `run_load_in_processes`
+    lines         the bounds of a line between a process and its driver
     worker        the engine as a process of its own, driven over its standard input and output
 
-`python -m loadgen URL` is the command line.
+    command/      `python -m loadgen URL`: all of this for people, on the command line
 """
 
 from loadgen.engine import run_load
+from loadgen.histogram import Histograms, LatencyHistogram
 from loadgen.load import Closed, Load, Open, Request, Stage, TimeOuts
 from loadgen.outcomes import (
     BodyPatternRule,
@@ -40,6 +45,7 @@ from loadgen.outcomes import (
     OutcomeRule,
     StatusRule,
 )
+from loadgen.processes import WorkerError, run_load_in_processes
 from loadgen.report import RunReport
 from loadgen.samples import Sample, Samples
 from loadgen.statistics import Summary, percentile, summarise
@@ -48,7 +54,9 @@ __all__ = [
     "BodyPatternRule",
     "Closed",
     "HeaderRule",
+    "Histograms",
     "JsonFieldRule",
+    "LatencyHistogram",
     "Load",
     "Open",
     "OutcomeRule",
@@ -60,7 +68,9 @@ __all__ = [
     "StatusRule",
     "Summary",
     "TimeOuts",
+    "WorkerError",
     "percentile",
     "run_load",
+    "run_load_in_processes",
     "summarise",
 ]

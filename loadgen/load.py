@@ -118,20 +118,26 @@ class Open:
         poisson: gaps are drawn from the exponential distribution instead of being even.
         max_connections: >= 1.
         seed: of the gaps.
+        parts: >= 1; one of how many generators that share the due moments this load is for.
+        part: which of them, in [0, parts); it takes each moment whose number leaves this rest.
 
     Raises:
-        ValueError: no stage, no request falls due, or max_connections is below 1.
+        ValueError: no stage, no request falls due, or a number is out of range.
     """
 
     stages: tuple[Stage, ...]
     poisson: bool = False
     max_connections: int = 1000
     seed: int = 0
+    parts: int = 1
+    part: int = 0
 
     def __post_init__(self) -> None:
         if not any(stage.rate_per_s or stage.last_rate_per_s for stage in self.stages):
             raise ValueError("stages must hold at least one with a rate above 0")
         _check_at_least_1("max_connections", self.max_connections)
+        if not 0 <= self.part < self.parts:
+            raise ValueError(f"part must be in [0, {self.parts}), got {self.part}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

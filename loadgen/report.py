@@ -1,5 +1,6 @@
 """What the generator saw of itself during a load, and whether it was the limit."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -54,3 +55,22 @@ class RunReport:
     def to_document(self) -> dict[str, Any]:
         """Return the report as a JSON-ready document; `RunReport(**document)` reads it back."""
         return asdict(self)
+
+
+def merge_reports(reports: Sequence[RunReport]) -> RunReport:
+    """Return the report of one load that several generators, at least one, sent together.
+
+    Rates and connections add up; of shares, lags and durations it is the worst that counts.
+    """
+    asked = [report.asked_per_s for report in reports if report.asked_per_s is not None]
+    taken = [report.taken_per_s for report in reports if report.taken_per_s is not None]
+    return RunReport(
+        began_s=min(report.began_s for report in reports),
+        duration_s=max(report.duration_s for report in reports),
+        cpu_share=max(report.cpu_share for report in reports),
+        loop_lag_p99_ms=max(report.loop_lag_p99_ms for report in reports),
+        loop_lag_max_ms=max(report.loop_lag_max_ms for report in reports),
+        asked_per_s=sum(asked) if asked else None,
+        taken_per_s=sum(taken) if taken else None,
+        connections=sum(report.connections for report in reports),
+    )

@@ -33,13 +33,14 @@ def parse_url(url: str) -> ParsedUrl:
     example = f"url must be like http://127.0.0.1:8000/path, got {url!r}"
     try:
         parts = urlsplit(url)
-        port = None if parts.scheme == "http+unix" else parts.port  # raises for one out of range
-        host = (parts.hostname or "").encode("idna").decode()
+        port = parts.port  # raises for one out of range
+        is_socket = parts.scheme == "http+unix"
+        host = "" if is_socket else (parts.hostname or "").encode("idna").decode()
     except ValueError as problem:  # UnicodeError is one
         raise ValueError(example) from problem
     if "@" in parts.netloc:
         raise ValueError("url must not hold a user name; write an authorization header instead")
-    if parts.scheme == "http+unix" and host:
+    if is_socket and parts.netloc:
         origin = Origin("", 0, socket_path=unquote(parts.netloc))
         return ParsedUrl(origin, _target(parts), "localhost")
     if not host or parts.scheme not in _PORTS:

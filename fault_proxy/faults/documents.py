@@ -100,8 +100,8 @@ class RolledRequestFault(RequestFault):
 class Latency(ByteFault):
     """Bytes arrive later, in order: by `delay_ms`, plus or minus up to `jitter_ms` a read.
 
-    At most 1 MiB a direction is under way at once, which bounds the throughput as a TCP window
-    does: 1 MiB per latency.
+    Connects are not delayed. At most 1 MiB a direction is under way at once, which bounds the
+    throughput as a TCP window does: 1 MiB per latency.
     """
 
     delay_ms: _Milliseconds

@@ -10,8 +10,8 @@ Each module knows only those above it:
     placeholders    what a template may leave open
     services        a system file
     beside          files that a file names
-    headers, bodies, rates, load, outcome, clients, chaos, links, link_faults, process_faults,
-    faults, bounds, reference
+    headers, bodies, rates, load, outcome, sweep, clients, chaos, links, link_faults,
+    process_faults, faults, bounds, reference
                     the parts of an experiment
     experiments     an experiment file as a whole
     ad_hoc          a fault that stands in no file

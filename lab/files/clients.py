@@ -1,15 +1,18 @@
 """Who sends: the `clients` of an experiment."""
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from lab.experiment import EMPTY, Client
-from lab.files.errors import Problems, Wrong
+from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, mapping, texts
 from lab.files.headers import read_headers
 from lab.files.placeholders import OWN, addresses, template
 from lab.files.scalars import choice, line
 from lab.files.services import environment
+from lab.files.sweep import SWEEP_EXAMPLE, Combination, read_sweep
 from lab.files.tree import Node, Scalar
 from lab.system import System
 
@@ -23,14 +26,47 @@ def read_clients(node: Node, system: System, problems: Problems) -> tuple[Client
     found = entries(
         node,
         problems,
-        lambda key, value: _client(key, value, system, problems),
+        lambda key, value: _clients(key, value, system, problems),
         example="{}",
     )
-    return tuple(found.values())
+    clients = [client for several in found.values() for client in several]
+    names = Counter(name for client in clients for name in {client.name, client.sweep} if name)
+    for client in clients:
+        if names[client.name] > 1:
+            raise Wrong(f"names {show(client.name)} twice", advice="rename one of the two")
+    return tuple(clients)
 
 
-def _client(own_name: str, node: Node, system: System, problems: Problems) -> Client:
-    fields = Fields(node, problems, keys=("query", "headers", "env"))
+def _clients(own_name: str, node: Node, system: System, problems: Problems) -> tuple[Client, ...]:
+    """Return the client, or those that its sweep stands for."""
+    fields = Fields(node, problems, keys=("query", "headers", "env", "sweep"))
+    client = _client(own_name, fields, system, problems)
+    if "sweep" not in fields:
+        return (client,)
+    combinations = fields.read(
+        "sweep",
+        lambda node: read_sweep(node, system, problems),
+        example=SWEEP_EXAMPLE,
+        default=(),
+    )
+    return tuple(_swept(client, each) for each in combinations)
+
+
+def _swept(client: Client, combination: Combination) -> Client:
+    env = {
+        service: {**client.env.get(service, {}), **combination.env.get(service, {})}
+        for service in dict.fromkeys((*client.env, *combination.env))
+    }
+    return replace(
+        client,
+        name=f"{client.name} {combination.name}",
+        env=MappingProxyType(env),
+        sweep=client.name,
+        settings=combination.settings,
+    )
+
+
+def _client(own_name: str, fields: Fields, system: System, problems: Problems) -> Client:
     return Client(
         name=own_name,
         query=fields.read(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from lab.experiment import Experiment, Load, Request
+from lab.experiment import Expectation, Experiment, Load, Override, Request
 from lab.files.beside import beside
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
 from lab.files.clients import read_clients
@@ -20,6 +20,7 @@ from lab.system import System
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
+Bound = TypeVar("Bound", Override, Expectation)
 
 _EXAMPLES = {  # every key, with how it may look
     "title": "What a retry buys",
@@ -52,21 +53,43 @@ def read_experiment(path: Path) -> Experiment:
         problems.check()
     bare = _without_bounds(keys, path, system, problems)
     problems.check()  # what follows picks cells by names that must be right
+    clients = tuple(each.name for each in bare.clients)
+    sweeps = dict.fromkeys(each.sweep for each in bare.clients if each.sweep)
     names = Names(
         faults=tuple(each.name for each in bare.conditions),
-        clients=tuple(each.name for each in bare.clients),
+        clients=(*clients, *sweeps),
         classes=bare.outcome.classes,
         requests=bare.load.names,
     )
     reference = keys.read("reference", lambda node: beside(path, node), None)
     experiment = replace(
         bare,
-        overrides=keys.read("override", lambda node: read_overrides(node, names, problems), ()),
-        expectations=keys.read("expect", lambda node: read_expectations(node, names, problems), ()),
+        overrides=_of_each(
+            keys.read("override", lambda node: read_overrides(node, names, problems), ()), bare
+        ),
+        expectations=_of_each(
+            keys.read("expect", lambda node: read_expectations(node, names, problems), ()), bare
+        ),
         reference=reference,
     )
     problems.check()
-    return replace(experiment, published=read_reference(reference, names) if reference else ())
+    if reference is None:
+        return experiment
+    return replace(experiment, published=read_reference(reference, replace(names, clients=clients)))
+
+
+def _of_each(bounds: tuple[Bound, ...], experiment: Experiment) -> tuple[Bound, ...]:
+    """Return *bounds* with one for each client of a sweep in place of one for the sweep."""
+    return tuple(
+        replace(bound, client=name)
+        for bound in bounds
+        for name in _clients_of(bound.client, experiment)
+    )
+
+
+def _clients_of(name: str | None, experiment: Experiment) -> list[str | None]:
+    swept: list[str | None] = [each.name for each in experiment.clients if each.sweep == name]
+    return swept or [name]
 
 
 def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:

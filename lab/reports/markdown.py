@@ -3,6 +3,7 @@
 from lab.reports.content import Entry, Report, Row
 from lab.reports.numbers import write, write_plain, write_spread
 from lab.reports.remarks import remarks
+from lab.reports.tables import SmallTable, small_tables
 from lab.reports.wording import Words
 from lab.verdicts import Agreement
 
@@ -12,19 +13,42 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[
 
 def render_markdown(report: Report, words: Words) -> str:
     """Return the title, the table and the remarks; ends with a line break."""
-    headings = [words.fault, words.client, *map(words.heading, report.figures)]
     lines = [
         f"# {_plain(words.name(report.title))}",
         "",
-        _line([_plain(heading) for heading in headings]),
-        _line(["---", "---", *("---:" for _ in report.figures)]),
-        *(_line(_row(row, words)) for row in report.rows()),
-        "",
+        *_main(report, words),
+        *(line for table in small_tables(report, words) for line in _small(table)),
         words.how_to_read,
         "",
         *_paragraphs([_plain(line) for line in remarks(report, words)]),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _main(report: Report, words: Words) -> list[str]:
+    rows = [_line(_row(row, words)) for row in report.rows()]
+    if report.is_sweep_only:
+        return []
+    headings = [words.fault, words.client, *map(words.heading, report.figures)]
+    return [
+        _line([_plain(heading) for heading in headings]),
+        _line(["---", "---", *("---:" for _ in report.figures)]),
+        *rows,
+        "",
+    ]
+
+
+def _small(table: SmallTable) -> list[str]:
+    figures = len(table.headings) - table.names
+    lines = [
+        f"## {_plain(table.title)}",
+        "",
+        _line([_plain(heading) for heading in table.headings]),
+        _line([*["---"] * table.names, *["---:"] * figures]),
+        *(_line([_plain(cell) for cell in row]) for row in table.rows),
+        "",
+    ]
+    return [*lines, table.note, ""] if table.note else lines
 
 
 def _line(cells: list[str]) -> str:

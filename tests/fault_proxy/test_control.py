@@ -32,7 +32,10 @@ async def test_a_fault_is_put_on_told_renewed_and_taken_off(control: httpx.Async
     listed = (await control.get("/faults")).json()["faults"]
     assert [each["id"] for each in listed] == [told["id"]]
 
+    assert (await control.get(f"/faults/{told['id']}")).json()["ttlS"] == 90
+
     assert (await control.delete(f"/faults/{told['id']}")).json() == {"faults": []}
+    assert (await control.get(f"/faults/{told['id']}")).status_code == 404
 
 
 async def test_all_faults_are_taken_off_at_once(control: httpx.AsyncClient) -> None:

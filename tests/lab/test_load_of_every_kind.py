@@ -10,7 +10,7 @@ from tests.lab.small_experiment import SYSTEM, LabProcess, rows, write_experimen
 pytestmark = pytest.mark.integration
 
 SHOP = """\
-import json, sys
+import json, os, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Shop(BaseHTTPRequestHandler):
@@ -19,7 +19,7 @@ class Shop(BaseHTTPRequestHandler):
         self.answer(200)
     def do_POST(self):
         order = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.answer(429 if order["id"] == "c" else 201)
+        self.answer(429 if order["id"] in os.environ["LIMITED"] else 201)
     def answer(self, status):
         self.send_response(status)
         self.send_header("Content-Length", "2")
@@ -43,14 +43,17 @@ load:
   for: 500 ms
   rate: 120/s
 outcome: {status: {ok: 2xx, limited: 429}}
-clients: {direct: {}}
+clients:
+  shop:
+    sweep: {limited: {env: shop.LIMITED, values: [none, c]}}
 faults:
   half fail: [{chaos: rates, failure: 0.5}]
 override:
   - {fault: half fail, repeats: 1}
 expect:
   - {request: order, error: 0 %, mean: "< 1 s"}
-  - {request: order, limited: ">= 30 %"}
+  - {client: shop limited=c, request: order, limited: ">= 30 %"}
+  - {client: shop limited=none, limited: 0 %}
   - {request: rates, error: ">= 10 %"}
 """
 
@@ -65,20 +68,19 @@ def latest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = write_experiment(folder, EXPERIMENT, SYSTEM + shop)
     done = LabProcess("run", path, "--out", folder / "out").finish()
     assert done.returncode == 0, done.stderr
-    assert "All 4 checks of expectations hold." in done.stdout
+    assert "All 8 checks of expectations hold." in done.stdout
+    assert done.stderr.startswith("2 cells, 2 measured runs, about 4 s\n")
     return folder / "out" / "small" / "latest"
 
 
 def test_an_open_load_sends_what_its_rate_and_time_come_to(latest: Path) -> None:
-    [run] = rows(latest / "runs.csv")
-
-    assert (run["requests"], run["tasks"], run["asked_per_s"]) == ("60", "", "120.0")
-    assert int(run["ok"]) + int(run["limited"]) + int(run["error"]) == 60
+    for run in rows(latest / "runs.csv"):
+        assert (run["requests"], run["tasks"], run["asked_per_s"]) == ("60", "", "120.0")
+        assert int(run["ok"]) + int(run["limited"]) + int(run["error"]) == 60
 
 
 def test_each_request_of_a_mix_has_columns_of_its_own(latest: Path) -> None:
-    [run] = rows(latest / "runs.csv")
-    [cell] = rows(latest / "summary.csv")
+    run, cell = rows(latest / "runs.csv")[1], rows(latest / "summary.csv")[1]
 
     assert (run["rates.requests"], run["order.requests"]) == ("40", "20")
     assert int(run["order.ok"]) + int(run["order.limited"]) == 20
@@ -88,7 +90,7 @@ def test_each_request_of_a_mix_has_columns_of_its_own(latest: Path) -> None:
 
 
 def test_every_failed_request_names_the_fault_that_hit_it(latest: Path) -> None:
-    requests = rows(latest / "requests.csv.gz")
+    requests = [row for row in rows(latest / "requests.csv.gz") if "=c" in row["client"]]
 
     assert Counter(row["name"] for row in requests) == {"rates": 40, "order": 20}
     hit = {(row["name"], row["outcome"], row["x_chaos"]) for row in requests}
@@ -98,3 +100,13 @@ def test_every_failed_request_names_the_fault_that_hit_it(latest: Path) -> None:
         ("order", "ok", ""),
         ("order", "limited", ""),
     }
+
+
+def test_a_sweep_runs_each_setting_on_services_that_were_told_it(latest: Path) -> None:
+    cells = rows(latest / "sweep.csv")
+
+    assert [(cell["sweep"], cell["limited"], cell["limited_share"]) for cell in cells] == [
+        ("shop", "none", "0"),
+        ("shop", "c", "0.1"),
+    ]
+    assert "What each setting of shop buys and costs" in (latest / "table.md").read_text()

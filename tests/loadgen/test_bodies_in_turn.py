@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from loadgen import Closed, Load, Request, StatusRule, run_load
+from loadgen.split import split_load
 
 OK = StatusRule(statuses={"2xx": "ok"})
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -77,3 +78,13 @@ def test_a_load_with_bodies_comes_back_from_its_document() -> None:
 def test_one_body_and_several_are_refused_together() -> None:
     with pytest.raises(ValueError, match="either body or bodies"):
         Request(url="http://h/", body="a", bodies=("b",))
+
+
+@pytest.mark.parametrize("shape", [Closed(requests=6, tasks=3), Closed(duration_s=1, tasks=3)])
+def test_generators_that_share_a_load_share_its_bodies(shape: Closed) -> None:
+    many = Request(method="POST", url="http://h/", bodies=("a", "b", "c", "d"))
+    few = Request(method="POST", url="http://h/", bodies=("x",))
+    parts = split_load(Load(requests=(many, few), shape=shape, outcome=OK), 3)
+
+    assert [part.requests[0].bodies for part in parts] == [("a", "d"), ("b",), ("c",)]
+    assert [part.requests[1].bodies for part in parts] == [("x",)] * 3

@@ -3,11 +3,13 @@
 import asyncio
 import gzip
 import socket
+import ssl
 import struct
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 Talk = Callable[["Guest"], Awaitable[None]]
 FRESH = b'{"source": "fresh"}'
@@ -135,8 +137,18 @@ GZIPPED = gzip.compress(FRESH)
 
 
 @asynccontextmanager
-async def badly_behaved(talk: Talk) -> AsyncIterator[str]:
-    """Serve on a free loopback port until the block ends; yields the URL."""
+async def badly_behaved(
+    talk: Talk,
+    *,
+    host: str = "127.0.0.1",
+    tls: ssl.SSLContext | None = None,
+    path: Path | None = None,
+) -> AsyncIterator[str]:
+    """Serve on a free loopback port, or a unix socket at *path*, until the block ends.
+
+    Yields:
+        The URL.
+    """
     talking: set[asyncio.Task[None]] = set()
     numbers = iter(range(10**9))
 
@@ -149,9 +161,15 @@ async def badly_behaved(talk: Talk) -> AsyncIterator[str]:
             await talk(Guest(reader, writer, next(numbers)))
         writer.close()
 
-    server = await asyncio.start_server(converse, "127.0.0.1", 0)
+    if path is not None:
+        server = await asyncio.start_unix_server(converse, path)
+        url = f"http+unix://{str(path).replace('/', '%2F')}/"
+    else:
+        server = await asyncio.start_server(converse, host, 0, ssl=tls)
+        shown = f"[{host}]" if ":" in host else host
+        url = f"http{'s' if tls else ''}://{shown}:{server.sockets[0].getsockname()[1]}/"
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        yield url
         for task in tuple(talking):
             task.cancel()
         await asyncio.gather(*talking, return_exceptions=True)

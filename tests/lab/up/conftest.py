@@ -9,7 +9,7 @@ import pytest
 from tests.lab.up.running_lab import RunningLab, lab_up, runtime_folder
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def runtime() -> Iterator[Path]:
     """Return the folder in which commands of this process look for running labs."""
     before = os.environ.get("XDG_RUNTIME_DIR")
@@ -22,7 +22,7 @@ def runtime() -> Iterator[Path]:
         os.environ["XDG_RUNTIME_DIR"] = before
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def shared_lab(runtime: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningLab]:
     with lab_up(tmp_path_factory.mktemp("up"), runtime) as lab:
         yield lab

@@ -1,0 +1,161 @@
+"""Samples and histograms: what is put in comes out."""
+
+import math
+import random
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadgen import Closed, Histograms, JsonFieldRule, Load, Request, Sample, Samples, run_load
+from loadgen.endings import Ending
+from loadgen.report import RunReport, merge_reports
+from tests.loadgen.scripted_server import json_reply, scripted_server
+
+offsets = st.floats(0, 1000)
+samples_of = st.builds(
+    lambda due, sent, took, ending, number: Sample(
+        scheduled_s=due,
+        sent_s=None if sent is None else due + sent,
+        finished_s=due + took,
+        outcome=ending.outcome,
+        status=ending.status,
+        error=ending.error,
+        request=number,
+    ),
+    st.floats(0, 1e5),
+    st.none() | offsets,
+    offsets,
+    st.sampled_from(
+        [Ending("fresh", 200), Ending("error", None, "x"), Ending("error", 503, "status 503")]
+    ),
+    st.integers(0, 9),
+)
+
+
+def filled(samples: list[Sample]) -> Samples:
+    filled = Samples()
+    for sample in samples:
+        filled.add(sample)
+    return filled
+
+
+@given(st.lists(samples_of), st.integers(1, 5))
+def test_samples_survive_chunks_documents_and_joining(samples: list[Sample], size: int) -> None:
+    joined = Samples()
+    joined.endings.code(Ending("other"))  # codes differ from the others'
+    for chunk in filled(samples).chunks(size):
+        joined.extend(Samples.from_document(chunk.to_document()))
+
+    assert len(joined) == len(samples)
+    for found, given_ in zip(joined, samples, strict=True):
+        assert found[3:] == given_[3:]
+        assert (found.sent_s is None) == (given_.sent_s is None)
+        assert found.finished_s == pytest.approx(given_.finished_s, rel=1e-7, abs=1e-4)
+
+
+def test_columns_and_rows_say_the_same() -> None:
+    samples = filled([Sample(1, None, 1.5, "error", None, "x"), Sample(2, 2, 3, "fresh", 200, "")])
+
+    for name in Sample._fields:
+        assert getattr(samples, name) == [getattr(sample, name) for sample in samples]
+    assert list(samples.latencies_s(outcome="fresh")) == [1]
+    assert samples.span_s() == 2
+    assert Samples().span_s() == 0
+
+
+def test_later_samples_are_moved_by_their_delay() -> None:
+    samples = filled([Sample(1, 1, 1.5, "fresh", 200, "")])
+    samples.extend(filled([Sample(1, 1, 1.5, "fresh", 200, "")]), later_s=0.5)
+
+    assert samples.scheduled_s == [1, 1.5]
+    assert samples.finished_s == [1.5, 2]
+
+
+def test_a_sample_takes_24_bytes() -> None:
+    samples = Samples()
+    record = samples.recorder()
+    for number in range(50_000):
+        record(float(number), 0.0, 0.0, 0.0, 0, 0)
+    size = sum(sys.getsizeof(column) for column in samples._columns.values())
+
+    assert 24 <= size / 50_000 < 27  # arrays keep room to grow
+
+
+@pytest.mark.parametrize("n", [100, 111, 300])
+def test_a_histogram_is_right_to_three_digits_and_its_counts_are_exact(n: int) -> None:
+    chance = random.Random(n)
+    latencies_s = [chance.lognormvariate(-4, 3) for _ in range(n)]
+    histograms = Histograms()
+    record = histograms.recorder()
+    for number, latency_s in enumerate(latencies_s):
+        code = histograms.endings.code(Ending("fresh", 200))
+        record(float(number), 0.0, 0.0, latency_s, code, 0)
+    fresh = histograms.by_outcome["fresh"]
+    exact = sorted(latencies_s)[math.ceil(0.95 * len(latencies_s)) - 1]
+
+    assert len(fresh) == len(histograms) == len(latencies_s)
+    assert fresh.percentile_s(0.95) == pytest.approx(exact, rel=2e-3, abs=1.1e-6)
+    assert fresh.mean_s() == pytest.approx(sum(latencies_s) / len(latencies_s))
+    assert fresh.longest_s == max(latencies_s)
+
+
+async def test_a_load_can_be_counted_instead_of_sampled() -> None:
+    replies = (json_reply('{"source": "fresh"}'), json_reply("{}", status="503 Busy"))
+    async with scripted_server(lambda n: replies[n % 2]) as server:
+        load = Load(
+            requests=(Request(url=server.url),),
+            shape=Closed(requests=200, tasks=2),
+            outcome=JsonFieldRule(json_field="source", classes=("fresh",)),
+        )
+        histograms = await run_load(load, into=Histograms(("fresh",)))
+    twice = Histograms()
+    twice.merge(histograms)
+    twice.merge(histograms)
+
+    assert {end.outcome: n for end, n in histograms.count_endings().items()} == {
+        "fresh": 100,
+        "error": 100,
+    }
+    assert len(twice) == 400
+    assert len(twice.by_outcome["error"]) == 200
+    assert histograms.by_outcome["fresh"].percentile_s(0.99) is not None
+    assert Histograms(("x",)).by_outcome["x"].percentile_s(0.5) is None
+
+
+def report(**values: float | None) -> RunReport:
+    settings = {
+        "began_s": 1.0,
+        "duration_s": 2.0,
+        "cpu_share": 0.2,
+        "loop_lag_p99_ms": 1.0,
+        "loop_lag_max_ms": 2.0,
+        "asked_per_s": None,
+        "taken_per_s": None,
+        "connections": 1,
+    }
+    return RunReport(**(settings | values))  # type: ignore[arg-type] # fields of the report
+
+
+@pytest.mark.parametrize(
+    ("seen", "limits"),
+    [
+        (report(), ()),
+        (report(cpu_share=0.97), ("the generator used 97% of a core",)),
+        (report(loop_lag_p99_ms=25), ("its event loop was 25 ms late (p99)",)),
+        (report(asked_per_s=1000, taken_per_s=900), ("it took up 900 of 1000 requests/s",)),
+        (report(asked_per_s=1000, taken_per_s=999), ()),
+        (report(cpu_share=0.97, duration_s=0.1), ()),
+    ],
+)
+def test_a_report_says_when_the_generator_was_the_limit(
+    seen: RunReport, limits: tuple[str, ...]
+) -> None:
+    assert seen.limits == limits
+
+
+def test_the_report_of_several_generators_is_that_of_the_worst() -> None:
+    merged = merge_reports([report(cpu_share=0.5, asked_per_s=10), report(began_s=0.5)])
+
+    assert merged == report(cpu_share=0.5, asked_per_s=10, began_s=0.5, connections=2)
