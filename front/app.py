@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from front.converter import Converter
+from front.converter import Converter, mark
 from front.last_good import LastGoodRates
 from front.question import read_question
 from front.rate import LARGEST_BODY_BYTES
@@ -59,7 +59,7 @@ def create_app(settings: FrontSettings) -> Starlette:
 def _routes(converter: Converter, stats: Stats, client: ResilientClient) -> list[Route]:
     async def convert(request: Request) -> Response:
         answer = await converter.answer(read_question(request.query_params))
-        return Response(answer.as_json(), media_type=_JSON)
+        return Response(answer.as_json(), headers=mark(answer.fault), media_type=_JSON)
 
     async def tell(_: Request) -> Response:
         breaker = client.breaker(RATES)

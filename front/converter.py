@@ -27,6 +27,7 @@ class Answer:
     rate: Decimal
     source: Literal["fresh", "stale"]
     age_s: int  # >= 0; 0 if fresh
+    fault: str = ""  # what the last reply of rates says has touched it
 
     def as_json(self) -> bytes:
         """Return the reply; both amounts are JSON numbers with every decimal."""
@@ -55,16 +56,20 @@ class Converter:
             ProblemError: 404, rates knows no such currency; 503, no rate at all, with both whys.
         """
         try:
-            rate = await self._rates.rate(question.code, raw=question.raw)
+            rate, fault = await self._rates.rate(question.code, raw=question.raw)
         except UnknownCurrencyError as error:
             self._stats.unknown += 1
-            raise ProblemError(404, str(error)) from error
+            raise ProblemError(404, str(error), headers=mark(error.fault)) from error
         except RatesFailedError as failure:
             return await self._fall_back(question, failure)
         self._last_good.keep(rate)
         self._stats.fresh += 1
         return Answer(
-            result=convert(question.amount, rate.value), rate=rate.value, source="fresh", age_s=0
+            result=convert(question.amount, rate.value),
+            rate=rate.value,
+            source="fresh",
+            age_s=0,
+            fault=fault,
         )
 
     async def _fall_back(self, question: Question, failure: RatesFailedError) -> Answer:
@@ -72,14 +77,21 @@ class Converter:
             rate = await self._last_good.recall(question.code)
         except NothingKeptError as error:
             self._stats.errors += 1
-            raise ProblemError(503, f"no rate of {question.code}: {failure}; {error}") from error
+            detail = f"no rate of {question.code}: {failure}; {error}"
+            raise ProblemError(503, detail, headers=mark(failure.fault)) from error
         self._stats.stale += 1
         return Answer(
             result=convert(question.amount, rate.value),
             rate=rate.value,
             source="stale",
             age_s=age_s(rate, datetime.now(UTC)),
+            fault=failure.fault,
         )
+
+
+def mark(fault: str) -> dict[str, str] | None:
+    """Return the header that passes on what touched the last reply of rates; None if nothing."""
+    return {"X-Chaos": fault} if fault else None
 
 
 def convert(amount: Decimal, value: Decimal) -> Decimal:

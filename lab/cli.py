@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import LabError
-from lab.up.parsers import add_up_commands
+from lab.init.parsers import add_init
+from lab.up.parsers import add_allow_host, add_up_commands
 
 EXIT_CODES = """\
 exit codes:
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run an experiment and print its table"))
     _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    add_init(commands)
     add_up_commands(commands)
     return parser
 
@@ -68,12 +70,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repeats", type=_at_least_one, metavar="N", help="measured runs a cell")
     parser.add_argument("--seed", type=int, metavar="S", help="of the faults' dice")
+    add_allow_host(parser)
     parser.add_argument("--lang", choices=["en", "uk"], default="en", help="of the table")
     parser.set_defaults(command=_run)
 
 
 def _add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="experiments")
+    add_allow_host(parser)
     parser.set_defaults(command=_validate)
 
 
@@ -95,6 +99,7 @@ def _run(options: argparse.Namespace) -> int:
             repeats=options.repeats,
             seed=options.seed,
             language=options.lang,
+            allowed_hosts=options.allowed_hosts,
         )
     )
 
@@ -102,4 +107,4 @@ def _run(options: argparse.Namespace) -> int:
 def _validate(options: argparse.Namespace) -> int:
     from lab.validate_command import validate_command  # noqa: PLC0415 - heavy
 
-    return validate_command(options.files)
+    return validate_command(options.files, options.allowed_hosts)

@@ -7,6 +7,7 @@ from lab.plan import Cell
 from lab.record import ResultFolder
 from lab.reports import LANGUAGES, Report, render_markdown
 from lab.summary import summarise, write_summary
+from lab.sweep import sweep_rows, write_sweep
 from lab.verdicts import Agreement, check, judge
 
 AS_EXPECTED = 0
@@ -19,22 +20,29 @@ def conclude(
 ) -> Report:
     """Summarise `runs.csv`, write `summary.csv` and `table.md` beside it, return the report.
 
+    An experiment with a sweep leaves `sweep.csv`, too. The first class of the outcome is what a
+    setting is to buy.
+
     Args:
         experiment: whose expectations and published figures the medians are held against.
         cells: those that had to run; None for a run that was cut short: those that did.
         folder: with at least one recorded run.
         language: of `table.md`, a key of `LANGUAGES`.
     """
-    classes = experiment.outcome.classes
-    summaries = summarise(folder.path / "runs.csv", classes=classes, cells=cells)
+    classes, names = experiment.outcome.classes, experiment.load.names
+    summaries = summarise(folder.path / "runs.csv", classes=classes, cells=cells, names=names)
     report = Report(
         title=experiment.title,
         classes=classes,
+        names=names,
         summaries=summaries,
+        sweep=sweep_rows(summaries, experiment.clients, classes=classes),
         verdicts=judge(summaries, experiment.published),
         outcomes=check(summaries, experiment.expectations),
     )
-    write_summary(summaries, folder.path / "summary.csv", classes=classes)
+    write_summary(summaries, folder.path / "summary.csv", classes=classes, names=names)
+    if report.sweep:
+        write_sweep(report.sweep, folder.path / "sweep.csv", classes=classes)
     page = render_markdown(report, LANGUAGES[language])
     (folder.path / "table.md").write_text(page, encoding="utf-8", newline="\n")
     return report

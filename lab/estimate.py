@@ -43,7 +43,10 @@ class Estimate:
         key = (cell.condition.name, cell.client.name)
         if seen := self._seen_s.get(key):
             return sum(seen) / len(seen)
-        if (mean_ms := self._published_ms.get(key)) is not None:
+        if cell.planned_s is not None:
+            return cell.planned_s
+        mean_ms = self._published_ms.get(key)
+        if mean_ms is not None and cell.requests is not None and cell.tasks is not None:
             return cell.requests / cell.tasks * mean_ms / 1000
         return UNKNOWN_RUN_S
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from lab.system import System
-from loadgen import Stage
+from lab.system import Link, System
+from loadgen import OutcomeRule, Stage, TimeOuts
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
 ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named classes
@@ -18,30 +18,39 @@ ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What one virtual user sends; `url` is a template over `{service.url}`."""
+    """One kind of request that virtual users send; `url` is a template over `{service.url}`."""
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     body: str | None = None
+    bodies: tuple[str, ...] = ()  # in place of `body`, in turn
+    name: str = ""  # empty for the only one
+    weight: float = 1.0  # its share of the mix, > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A closed load: exactly `requests` requests, sent by `tasks` concurrent tasks."""
+    """What is sent, how much of it and when.
 
-    request: Request
-    requests: int  # >= 1
-    tasks: int  # >= 1
-    timeout_s: float = 60.0  # for one request, headers and body; longer than any policy under test
+    Closed, `tasks` send one request after another; open, requests fall due at `rate_per_s`,
+    whatever became of those before. Just one of the two is given, and either how many `requests`
+    there are or for how long (`duration_s`) they are sent.
+    """
 
+    mix: tuple[Request, ...]  # at least one
+    requests: int | None = None  # >= 1
+    duration_s: float | None = None  # > 0
+    tasks: int | None = None  # >= 1
+    rate_per_s: float | None = None  # > 0
+    time_outs: TimeOuts = field(  # of one request; longer than those of any policy under test
+        default_factory=lambda: TimeOuts(connect_s=60.0, whole_s=60.0)
+    )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeRule:
-    """A 2xx reply's class is the value of one JSON field; anything else is an error."""
-
-    json_field: str
-    classes: tuple[str, ...]  # in the order of the report's columns, `error` not among them
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the requests of a mix; none for a load of one request."""
+        return tuple(request.name for request in self.mix) if len(self.mix) > 1 else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +63,8 @@ class Client:
     env: Mapping[str, Mapping[str, str]] = field(  # service name -> its extra environment
         default_factory=lambda: MappingProxyType({})
     )
+    sweep: str = ""  # the sweep that it is one combination of; empty: of none
+    settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)  # of that, as written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +74,20 @@ class ChaosFault:
     kind: Literal["chaos"] = "chaos"
     service: str
     document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkFault:
+    """A document for the proxy on a link, in the wire's names and units."""
+
+    kind: Literal["link"] = "link"
+    link: Link
+    document: Mapping[str, object]
+
+    @property
+    def service(self) -> str:
+        """Where it is, for people: `front -> rates`."""
+        return str(self.link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +157,7 @@ class FlushFault:
 
 Fault = (
     ChaosFault
+    | LinkFault
     | ProcessFault
     | RestartFault
     | FlapFault
@@ -140,6 +166,7 @@ Fault = (
     | FilesFault
     | FlushFault
 )
+LEASED = (ChaosFault, LinkFault)  # end by themselves, should the lab die
 MOMENTARY = (RestartFault, FlushFault)  # done once it has been applied; nothing to revert
 _BESIDE = (BurnFault, MemoryFault, FlushFault)  # leaves the process itself alone
 _INSIDE = (ChaosFault, FilesFault)  # needs the process to be there
@@ -147,7 +174,7 @@ _INSIDE = (ChaosFault, FilesFault)  # needs the process to be there
 
 def go_together(one: Fault, other: Fault) -> bool:
     """Tell whether two faults can be on at once, each having its effect until it is reverted."""
-    if one.service != other.service:
+    if one.service != other.service or isinstance(one, LinkFault):
         return True
     if one.kind == other.kind:
         return False
@@ -170,8 +197,10 @@ class Override:
 
     fault: str | None = None  # a condition's name; None matches each
     client: str | None = None
-    requests: int | None = None
-    tasks: int | None = None
+    requests: int | None = None  # takes the place of a duration, and the other way round
+    duration_s: float | None = None
+    tasks: int | None = None  # take the place of a rate, and the other way round
+    rate_per_s: float | None = None
     repeats: int | None = None
     warmup: int | None = None
 
@@ -201,6 +230,7 @@ SPEED_FIGURES = (  # columns of a run beside its outcome classes that may be bou
     "requests_per_s",
     "attempts_per_request",
 )
+REQUEST_FIGURES = ("mean_ms", "p95_ms")  # of each request of a mix, beside its classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,3 +313,11 @@ class Experiment:
     def name(self) -> str:
         """The file's name without its ending: the folder of its results."""
         return self.path.stem
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links that its faults make sick, in order."""
+        events = self.timeline.events if self.timeline else ()
+        groups = (*(each.faults for each in self.conditions), *(each.faults for each in events))
+        faults = (fault for group in groups for fault in group)
+        return tuple(sorted({fault.link for fault in faults if isinstance(fault, LinkFault)}))

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from lab.experiment import Experiment
+from lab.experiment import Client, Experiment
+from lab.experiment import Request as RequestTemplate
 from lab.plan import Cell
 from lab.running import RunningSystem
-from loadgen import Closed, JsonFieldRule, Load, Request, TimeOuts
+from loadgen import Closed, Load, Open, Request, Stage
 
 STEADY_STATE_REQUESTS = 20
 STEADY_STATE_TASKS = 4  # of a load that has none of its own
@@ -15,24 +16,34 @@ STEADY_STATE_TASKS = 4  # of a load that has none of its own
 
 def load_for(experiment: Experiment, cell: Cell, system: RunningSystem) -> Load:
     """Return the load of one run of *cell* against the running system."""
-    request = experiment.load.request
-    timeout_s = experiment.load.timeout_s
     return Load(
-        requests=(
-            Request(
-                method=request.method,
-                url=with_query(system.expand(request.url), cell.client.query),
-                headers=dict(request.headers) | dict(cell.client.headers),
-                body=request.body,
-            ),
+        requests=tuple(
+            _request(each, cell.client, system.expand(each.url)) for each in experiment.load.mix
         ),
-        shape=Closed(requests=cell.requests, tasks=cell.tasks),
-        # One limit on all of a request, connecting included: what a patient user would wait.
-        time_outs=TimeOuts(connect_s=timeout_s, whole_s=timeout_s),
-        outcome=JsonFieldRule(
-            json_field=experiment.outcome.json_field, classes=experiment.outcome.classes
-        ),
+        shape=_shape(cell),
+        time_outs=experiment.load.time_outs,
+        outcome=experiment.outcome,
     )
+
+
+def _request(request: RequestTemplate, client: Client, url: str) -> Request:
+    return Request(
+        method=request.method,
+        url=with_query(url, client.query),
+        headers=dict(request.headers) | dict(client.headers),
+        body=request.body,
+        bodies=request.bodies,
+        name=request.name,
+        weight=request.weight,
+    )
+
+
+def _shape(cell: Cell) -> Closed | Open:
+    if cell.rate_per_s is not None:
+        assert cell.planned_s is not None  # noqa: S101 - with a rate it is known
+        return Open(stages=(Stage(duration_s=cell.planned_s, rate_per_s=cell.rate_per_s),))
+    assert cell.tasks is not None  # noqa: S101 - without a rate there are tasks
+    return Closed(requests=cell.requests, duration_s=cell.duration_s, tasks=cell.tasks)
 
 
 def steady_state_load(load: Load) -> Load:

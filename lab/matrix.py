@@ -41,6 +41,7 @@ class MatrixWork:
             progress=progress,
             seed=seed,
         )
+        progress.announce()
         try:
             with progress.shown():
                 await runner.run(self._cells)

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.errors import UsageError
 from lab.experiment import Client, Condition, Experiment, Override
@@ -29,15 +29,31 @@ class Cell:
 
     condition: Condition
     client: Client
-    requests: int  # in one load, >= 1
-    tasks: int  # that send them, >= 1
     repeats: int  # measured loads, >= 1
     warmup: int  # loads before them, >= 0
+    requests: int | None = None  # in one load, >= 1; None: as many as fit into duration_s
+    duration_s: float | None = None
+    tasks: int | None = None  # that send them, >= 1; None for an open load, which has a rate
+    rate_per_s: float | None = None
 
     @property
     def name(self) -> str:
         """For people and logs: the condition, then the client."""
         return f"{self.condition.name} / {self.client.name}"
+
+    @property
+    def planned_requests(self) -> int | None:
+        """How many requests one load has; None if that depends on how fast they are answered."""
+        if self.requests is None and self.rate_per_s is not None and self.duration_s is not None:
+            return round(self.rate_per_s * self.duration_s)
+        return self.requests
+
+    @property
+    def planned_s(self) -> float | None:
+        """How long requests are sent in one load; None if that depends on the answers."""
+        if self.requests is not None and self.rate_per_s is not None:
+            return self.requests / self.rate_per_s
+        return self.duration_s
 
 
 def parse_selection(filters: Iterable[str]) -> Selection:
@@ -81,14 +97,18 @@ def plan(
 
 
 def pick_clients(experiment: Experiment, only: Selection) -> tuple[Client, ...]:
-    """Return the clients that *only* picks, in the file's order.
+    """Return the clients that *only* picks, by their names or their sweep's, in the file's order.
 
     Raises:
         SelectionError: it names an unknown one.
     """
-    _check(only.clients, [each.name for each in experiment.clients], kind="client")
+    sweeps = [each.sweep for each in experiment.clients if each.sweep]
+    names = [each.name for each in experiment.clients]
+    _check(only.clients, list(dict.fromkeys([*names, *sweeps])), kind="client")
     return tuple(
-        client for client in experiment.clients if not only.clients or client.name in only.clients
+        client
+        for client in experiment.clients
+        if not only.clients or {client.name, client.sweep} & set(only.clients)
     )
 
 
@@ -103,29 +123,34 @@ def _check(names: Iterable[str], known: list[str], *, kind: str) -> None:
 def _cell(
     experiment: Experiment, condition: Condition, client: Client, repeats: int | None
 ) -> Cell:
-    numbers = {
-        "requests": experiment.load.requests,
-        "tasks": experiment.load.tasks,
-        "repeats": experiment.repeats,
-        "warmup": experiment.warmup,
-    }
+    load = experiment.load
+    cell = Cell(
+        condition=condition,
+        client=client,
+        requests=load.requests,
+        duration_s=load.duration_s,
+        tasks=load.tasks,
+        rate_per_s=load.rate_per_s,
+        repeats=experiment.repeats,
+        warmup=experiment.warmup,
+    )
     for override in experiment.overrides:
         if _matches(override, condition, client):
-            numbers |= _numbers(override)
-    if repeats is not None:
-        numbers["repeats"] = repeats
-    return Cell(condition=condition, client=client, **numbers)
+            cell = _overridden(cell, override)
+    return cell if repeats is None else replace(cell, repeats=repeats)
 
 
 def _matches(override: Override, condition: Condition, client: Client) -> bool:
     return override.fault in {None, condition.name} and override.client in {None, client.name}
 
 
-def _numbers(override: Override) -> dict[str, int]:
-    given = {
-        "requests": override.requests,
-        "tasks": override.tasks,
-        "repeats": override.repeats,
-        "warmup": override.warmup,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+def _overridden(cell: Cell, override: Override) -> Cell:
+    if override.requests is not None or override.duration_s is not None:
+        cell = replace(cell, requests=override.requests, duration_s=override.duration_s)
+    if override.tasks is not None or override.rate_per_s is not None:
+        cell = replace(cell, tasks=override.tasks, rate_per_s=override.rate_per_s)
+    return replace(
+        cell,
+        repeats=cell.repeats if override.repeats is None else override.repeats,
+        warmup=cell.warmup if override.warmup is None else override.warmup,
+    )

@@ -46,6 +46,13 @@ class Progress:
             yield
         self._live = None
 
+    def announce(self) -> None:
+        """Tell what is planned and how long it may take, before anything starts."""
+        size = f"{len(self._cells)} cells, {self._runs_planned} measured runs"
+        text = f"{size}, about {in_words(self._estimate.left_s(0, 0))}"
+        with suppress(OSError):  # nobody listens
+            self._console.print(text, highlight=False, soft_wrap=True, markup=False)
+
     def begin_cell(self, cell: Cell) -> None:
         """Note that *cell* begins."""
         self._position = self._cells.index(cell)

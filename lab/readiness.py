@@ -29,13 +29,13 @@ def http_probe(http: httpx.AsyncClient, url: str) -> Probe:
     return probe
 
 
-def tcp_probe(port: int) -> Probe:
-    """Return a probe that is true when a loopback port accepts connections."""
+def tcp_probe(host: str, port: int) -> Probe:
+    """Return a probe that is true when a port accepts connections."""
 
     async def probe() -> bool:
         try:
             async with asyncio.timeout(ONE_PROBE_S):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                _, writer = await asyncio.open_connection(host, port)
         except (OSError, TimeoutError):
             return False
         writer.close()

@@ -18,16 +18,19 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from lab.errors import UsageError
+from lab.experiment import REQUEST_FIGURES
 from loadgen import Sample, Samples, Summary
 
 SAMPLE_COLUMNS = Sample._fields[:6]  # up to `error`; `request` is the row's number in its run
-REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS)
+# `fault` is the condition that was on, `x_chaos` what the reply says has hit it.
+REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS, "name", "x_chaos")
 SECONDS_DIGITS = 6
 FIGURE_DIGITS = 3
 
@@ -43,8 +46,12 @@ class RunRow:
     fault: str
     client: str
     repeat: int  # from 1
-    tasks: int
+    tasks: int | None  # None for an open load
+    rate_per_s: float | None = None  # that was asked for; None for a closed load
     summary: Summary
+    mix: Mapping[str, Summary | None] = field(  # each request's own; None if it was not sent
+        default_factory=lambda: MappingProxyType({})
+    )
     attempts: int | None
     note: str = ""
 
@@ -59,6 +66,7 @@ class RunRow:
             "repeat": self.repeat,
             "requests": summary.requests,
             "tasks": self.tasks,
+            "asked_per_s": self.rate_per_s,
             **summary.counts,
             "mean_ms": rounded(summary.mean_ms),
             "p50_ms": rounded(summary.p50_ms),
@@ -69,8 +77,20 @@ class RunRow:
             "duration_s": rounded(summary.duration_s),
             "attempts": self.attempts,
             "attempts_per_request": rounded(per_request),
+            **self._mix_values(),
             "note": self.note,
         }
+
+    def _mix_values(self) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for name, summary in self.mix.items():
+            figures: dict[str, object] = dict.fromkeys(("requests", *self.summary.counts), 0)
+            figures |= dict.fromkeys(REQUEST_FIGURES)
+            if summary is not None:
+                figures |= {"requests": summary.requests, **summary.counts}
+                figures |= {each: rounded(getattr(summary, each)) for each in REQUEST_FIGURES}
+            values |= {f"{name}.{figure}": value for figure, value in figures.items()}
+        return values
 
 
 class ResultFolder:
@@ -115,13 +135,15 @@ class ResultFolder:
 
     def add_run(self, row: RunRow, samples: Samples) -> None:
         """Append a finished run: its requests first, so that a row always has its requests."""
-        self.add_requests((row.fault, row.client, row.repeat), samples)
+        self.add_requests((row.fault, row.client, row.repeat), samples, names=tuple(row.mix))
         self.add_rows([row.values()])
 
-    def add_requests(self, key: tuple[str, str, int], samples: Samples) -> None:
-        """Append the samples of one fault, client and repeat."""
+    def add_requests(
+        self, key: tuple[str, str, int], samples: Samples, *, names: Sequence[str] = ()
+    ) -> None:
+        """Append the samples of one fault, client and repeat; *names* are those of its mix."""
         path = self.path / "requests.csv.gz"
-        requests = _request_rows(key, samples, header=not path.exists())
+        requests = _request_rows(key, samples, names, header=not path.exists())
         _append_synced(path, gzip.compress(_csv(requests)))
 
     def add_rows(self, rows: Sequence[Mapping[str, object]]) -> None:
@@ -137,13 +159,15 @@ class ResultFolder:
 
 
 def _request_rows(
-    key: tuple[str, str, int], samples: Samples, *, header: bool
+    key: tuple[str, str, int], samples: Samples, names: Sequence[str], *, header: bool
 ) -> Iterable[Sequence[object]]:
     if header:
         yield REQUEST_COLUMNS
     for number, sample in enumerate(samples, start=1):
         times = [rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
-        yield (*key, number, *times, *sample[3 : len(SAMPLE_COLUMNS)])
+        ending = sample[3 : len(SAMPLE_COLUMNS)]
+        name = names[sample.request] if names else ""
+        yield (*key, number, *times, *ending, name, sample.fault)
 
 
 def rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:

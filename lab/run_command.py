@@ -13,6 +13,7 @@ from lab import redis_server
 from lab.errors import NoValidData
 from lab.experiment import Experiment
 from lab.files import read_experiment
+from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
 from lab.load_worker import start_load_worker
 from lab.manifest import first_manifest
@@ -30,6 +31,7 @@ def run_command(options: RunOptions) -> int:
         UsageError: a file or an option is wrong; nothing was started.
     """
     experiment = read_experiment(options.file)
+    check_hosts(experiment.system, options.allowed_hosts)
     if any(service.backing == "redis" for service in experiment.system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
     work: Work = (TimelineWork if experiment.timeline else MatrixWork)(experiment, options)
@@ -90,7 +92,9 @@ class _Session:
         try:
             async with (
                 start_load_worker() as worker,
-                bring_up(self._experiment.system, self._folder.logs) as system,
+                bring_up(
+                    self._experiment.system, self._folder.logs, self._experiment.links
+                ) as system,
             ):
                 try:
                     await self._work.run(system, worker, self._folder, self._seed)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
-from lab.experiment import ChaosFault, Experiment
+from lab.experiment import ChaosFault, Experiment, LinkFault
 from lab.faults import StillOn, applied, is_off
 from lab.load_worker import LoadWorker
 from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
@@ -18,7 +18,7 @@ from lab.record import ResultFolder, RunRow
 from lab.running import RunningSystem
 from lab.steady_state import check_steady_state
 from lab.system import Counter
-from loadgen import Load, Samples, summarise
+from loadgen import Closed, Load, Samples, Summary, summarise
 
 COUNTER_TIMEOUT_S = 2.0
 
@@ -71,11 +71,11 @@ class Runner:
                 self._note("fault.applied", cell, fault=plain(fault))
             self._attempts_before_fault = await self._attempts()
             for number in range(1, cell.warmup + 1):
-                self._progress.step(f"warm-up {number}/{cell.warmup}", cell.requests)
+                self._progress.step(f"warm-up {number}/{cell.warmup}", cell.planned_requests or 0)
                 await self._send(load)
                 self._progress.end_warmup()
             for repeat in range(1, cell.repeats + 1):
-                self._progress.step(f"run {repeat}/{cell.repeats}", cell.requests)
+                self._progress.step(f"run {repeat}/{cell.repeats}", cell.planned_requests or 0)
                 await self._measure(cell, load, repeat, still_on)
         self._note("faults.reverted", cell)
         await self._check_clean(cell)
@@ -107,22 +107,39 @@ class Runner:
             client=cell.client.name,
             repeat=repeat,
             tasks=cell.tasks,
+            rate_per_s=cell.rate_per_s,
             summary=summarise(samples, load.outcome.classes),
+            mix=_by_name(self._experiment.load.names, samples, load.outcome.classes),
             attempts=_difference(attempts_before, attempts_after),
-            note=await self._why_invalid(still_on, attempts_after),
+            note=await self._why_invalid(cell, still_on, attempts_after)
+            or _why_too_much(load, samples),
         )
         self._folder.add_run(row, samples)
         self._progress.end_run(row)
 
-    async def _why_invalid(self, still_on: Sequence[StillOn], attempts: int | None) -> str:
+    async def _why_invalid(
+        self, cell: Cell, still_on: Sequence[StillOn], attempts: int | None
+    ) -> str:
         if dead := self._system.dead_services():
             return f"service {dead[0]} ended by itself"
         for is_on in still_on:
             if not await is_on():
                 return "the fault ended before the run did"
-        if still_on and _difference(self._attempts_before_fault, attempts) == 0:
+        for fault in cell.condition.faults:
+            if isinstance(fault, LinkFault) and await self._is_unused(fault):
+                return f"no connection has crossed {fault.link}"
+        if still_on and self._has_reached_nobody(cell, attempts):
             return "no call has reached the sick service"
         return ""
+
+    async def _is_unused(self, fault: LinkFault) -> bool:
+        return await self._system.place(fault.link).connections() == 0
+
+    def _has_reached_nobody(self, cell: Cell, attempts: int | None) -> bool:
+        links = (f.link for f in cell.condition.faults if isinstance(f, LinkFault))
+        if any(self._system.system.service(link.target).attempts for link in links):
+            return False  # it counts behind the link, which may be cut
+        return _difference(self._attempts_before_fault, attempts) == 0
 
     async def _send(self, load: Load) -> Samples:
         samples = await self._worker.send(load, on_finished=self._progress.finished)
@@ -151,9 +168,27 @@ class Runner:
         for name in {f.service for f in cell.condition.faults if isinstance(f, ChaosFault)}:
             if not await is_off(self._system, name):
                 raise NoValidData(f"after {_title(cell)} the fault of {name} could not be cleared")
+        for link in {f.link for f in cell.condition.faults if isinstance(f, LinkFault)}:
+            if not await self._system.place(link).is_clear():
+                raise NoValidData(f"after {_title(cell)} the fault on {link} could not be cleared")
 
     def _note(self, event: str, cell: Cell, **fields: object) -> None:
         self._folder.add_event(event, cell=_title(cell), **fields)
+
+
+def _by_name(
+    names: Sequence[str], samples: Samples, classes: Sequence[str]
+) -> dict[str, Summary | None]:
+    """Return the summary of each request of a mix; None of one that was not sent."""
+    parts = {name: samples.of_request(number) for number, name in enumerate(names)}
+    return {name: summarise(part, classes) if len(part) else None for name, part in parts.items()}
+
+
+def _why_too_much(load: Load, samples: Samples) -> str:
+    """Return why an open load was more than its generator can send; empty if it was not."""
+    if samples.report is None or isinstance(load.shape, Closed):
+        return ""
+    return next((f"the generator was saturated: {why}" for why in samples.report.limits), "")
 
 
 def _difference(before: int | None, after: int | None) -> int | None:

@@ -2,23 +2,26 @@
 
 import asyncio
 import os
-import random
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 
 from lab import redis_server
+from lab.addresses import addresses_of
 from lab.environment import service_environment
 from lab.errors import NoValidData
 from lab.keeper import Keeper, KeeperError, OwnedProcess
-from lab.ports import free_port
+from lab.links.place import Place
+from lab.links.places import Places, Site, placed_on
+from lab.links.routes import seen_from
 from lab.readiness import Probe, http_probe, redis_probe, tcp_probe
-from lab.system import Service, System
+from lab.system import LOAD, Link, Service, System
 from lab.templates import fill
 
 STOP_GRACE_S = 5.0
@@ -32,22 +35,32 @@ Environment = Mapping[str, Mapping[str, str]]  # service name -> variables on to
 class RunningSystem:
     """The services of one system; `bring_up` makes one and takes it down."""
 
-    def __init__(self, system: System, keeper: Keeper, http: httpx.AsyncClient, logs: Path) -> None:
-        self.system = system
-        self.http = http
-        self._keeper = keeper
-        self._logs = logs
+    def __init__(self, site: Site, places: Places) -> None:
+        self.system = site.system
+        self.places = places
+        self.http = site.http
+        self._keeper = site.keeper
+        self._logs = site.logs
         self._processes: dict[str, OwnedProcess] = {}
         self._environment: Environment = {}
-        self._values = {"python": sys.executable} | _addresses(system)
+        self._values = {"python": sys.executable} | dict(site.addresses)
 
     def url(self, name: str) -> str:
-        """Return the base URL of a service, without a slash at its end."""
+        """Return the base URL of a service itself, without a slash at its end."""
         return self._values[f"{name}.url"]
 
-    def expand(self, template: str) -> str:
-        """Fill in `{name.url}` and `{name.port}` of this system's services."""
-        return fill(template, self._values)
+    def expand(self, template: str, *, source: str = LOAD) -> str:
+        """Fill in `{name.url}` and `{name.port}` of services, as *source* is to reach them."""
+        return fill(template, seen_from(source, self._values, self.places))
+
+    def place(self, link: Link) -> Place:
+        """Return what can make *link* sick; `NoValidData` if nothing was put there."""
+        if link not in self.places:
+            raise NoValidData(
+                f"the calls of {link} go straight; start the system with --link '{link}' to lead "
+                "them through a proxy"
+            )
+        return self.places[link]
 
     def process(self, name: str) -> OwnedProcess | None:
         """Return the process of a service; None while it is stopped or if it is not ours."""
@@ -61,6 +74,8 @@ class RunningSystem:
         """
         if process := self._processes.get(name):
             return process
+        if self.system.service(name).url:
+            raise NoValidData(f"{name} at {self.url(name)} is not the lab's own; leave it alone")
         if not self.is_ours(name):
             raise NoValidData(
                 f"{name} at {redis_server.without_password(self.url(name))} is not the lab's own; "
@@ -70,7 +85,10 @@ class RunningSystem:
 
     def is_ours(self, name: str) -> bool:
         """Tell whether the lab starts the service, rather than finding it there."""
-        return bool(self.system.service(name).run or not redis_server.url_of_running_server())
+        service = self.system.service(name)
+        if service.backing:
+            return not redis_server.url_of_running_server()
+        return service.run is not None
 
     async def start_all(self) -> None:
         """Start every service that has no process, each once those that it needs are ready.
@@ -146,7 +164,7 @@ class RunningSystem:
 
     async def answers(self, name: str) -> bool:
         """Tell whether something accepts connections on the service's port."""
-        return await tcp_probe(int(self._values[f"{name}.port"]))()
+        return await self._tcp_probe(name)()
 
     async def stop_all(self) -> None:
         """Stop all processes, those first that need others."""
@@ -166,7 +184,9 @@ class RunningSystem:
         if argv is None:
             return None
         extra = dict(service.env) | dict(self._environment.get(service.name, {}))
-        environment = {name: self.expand(value) for name, value in extra.items()}
+        environment = {
+            name: self.expand(value, source=service.name) for name, value in extra.items()
+        }
         try:
             process = await self._keeper.start(
                 argv,
@@ -183,9 +203,9 @@ class RunningSystem:
         """Return what to run, or None where a server that is already there is used."""
         port = self._values[f"{service.name}.port"]
         if service.run:
-            values = self._values | {"port": port}
+            values = seen_from(service.name, self._values, self.places) | {"port": port}
             return [fill(word, values) for word in shlex.split(service.run)]
-        if redis_server.url_of_running_server():
+        if service.url or redis_server.url_of_running_server():
             return None
         return redis_server.command_line(int(port))
 
@@ -204,8 +224,12 @@ class RunningSystem:
         if service.backing == "redis":
             return redis_probe(self.url(service.name))
         if service.ready is None:
-            return tcp_probe(int(self._values[f"{service.name}.port"]))
+            return self._tcp_probe(service.name)
         return http_probe(self.http, self.url(service.name) + service.ready)
+
+    def _tcp_probe(self, name: str) -> Probe:
+        host = urlsplit(self.url(name)).hostname or "127.0.0.1"
+        return tcp_probe(host, int(self._values[f"{name}.port"]))
 
     def _early_end(self, service: Service, exit_code: int) -> str:
         return (
@@ -218,6 +242,11 @@ class RunningSystem:
         if service.backing and (url := redis_server.url_of_running_server()):
             shown = redis_server.without_password(url)
             return f"no Redis answers at {redis_server.URL_VARIABLE}={shown}; start it or unset it"
+        if service.url:
+            return (
+                f"service {service.name} was not ready at {where} after "
+                f"{service.ready_timeout_s:g} s; start it, or correct its url or ready"
+            )
         return (
             f"service {service.name} was not ready at {where} after {service.ready_timeout_s:g} s; "
             f"{self._last_words(service)}"
@@ -237,33 +266,26 @@ def _end_of(log: Path) -> str:
         return file.read().decode(errors="replace")
 
 
-def _addresses(system: System) -> dict[str, str]:
-    taken: set[int] = set()
-    values = {}
-    for service in system.services:
-        port = free_port(taken, random.SystemRandom())
-        taken.add(port)
-        values[f"{service.name}.port"] = str(port)
-        values[f"{service.name}.url"] = f"http://127.0.0.1:{port}"
-        if service.backing == "redis":
-            running = redis_server.url_of_running_server()
-            values[f"{service.name}.url"] = running or f"redis://127.0.0.1:{port}/0"
-    return values
-
-
 @asynccontextmanager
-async def bring_up(system: System, logs: Path) -> AsyncIterator[RunningSystem]:
+async def bring_up(
+    system: System, logs: Path, links: Collection[Link] = ()
+) -> AsyncIterator[RunningSystem]:
     """Start all services of *system*; when the block ends, however it ends, none is left.
 
     Args:
         system: as its file says.
         logs: an existing folder, for one log file a service.
+        links: those that shall be led through what can make them sick.
 
     Raises:
         NoValidData: a service would not start or become ready.
     """
     async with Keeper() as keeper, httpx.AsyncClient(trust_env=False) as http:
-        running = RunningSystem(system, keeper, http, logs)
-        await running.start_all()
-        yield running
-        await running.stop_all()
+        site = Site(
+            system=system, addresses=addresses_of(system), keeper=keeper, http=http, logs=logs
+        )
+        async with placed_on(links, site) as places:
+            running = RunningSystem(site, places)
+            await running.start_all()
+            yield running
+            await running.stop_all()

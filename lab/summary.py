@@ -1,13 +1,13 @@
 """Medians and spread of each cell's runs; the statistics come after all measuring is over."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from lab.experiment import ERROR_CLASS, SPEED_FIGURES
+from lab.experiment import ERROR_CLASS, REQUEST_FIGURES, SPEED_FIGURES
 from lab.plan import Cell
 
 if TYPE_CHECKING:
@@ -34,15 +34,17 @@ class CellSummary:
     """What a cell's runs came to.
 
     `figures` holds outcome classes and `error` as counts and whatever of `SPEED_FIGURES` is
-    available; a figure that is not has no entry.
+    available; a figure that is not has no entry. Those of one request of a mix have its name and
+    a dot before them. `shares` holds the counts as shares of their run's requests.
     """
 
     fault: str
     client: str
-    requests: int  # in one run
+    requests: int  # in one run; the median where that is not planned
     runs: int  # that count
     marked: int = 0  # runs that were cut short or saturated: kept in the file, not counted here
     figures: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
+    shares: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def name(self) -> str:
@@ -51,7 +53,11 @@ class CellSummary:
 
 
 def summarise(
-    runs_csv: Path, *, classes: Sequence[str], cells: Sequence[Cell] | None = None
+    runs_csv: Path,
+    *,
+    classes: Sequence[str],
+    cells: Sequence[Cell] | None = None,
+    names: Sequence[str] = (),
 ) -> tuple[CellSummary, ...]:
     """Return the summary of each cell from the file of runs, a row a run.
 
@@ -62,34 +68,51 @@ def summarise(
         classes: outcome classes without `error`, as in the experiment.
         cells: what was planned, so that a cell without any run is told as such; without it, the
             cells are those of the file, in its order.
+        names: the requests of a mix, each of which has columns of its own.
 
     Raises:
         RunsError: the file cannot be read, lacks a column, or has a figure that is no number.
     """
-    runs = _read(runs_csv, figures := figures_of(classes))
+    totals = {figure: total for total, figure in _counts(classes, names)}
+    runs = _read(runs_csv, figures := figures_of(classes, names))
     groups = {_cell(group): group for _, group in runs.groupby(["fault", "client"], sort=False)}
     if cells is None:
-        planned = {key: int(group["requests"].iloc[0]) for key, group in groups.items()}
+        planned: dict[tuple[str, str], int | None] = dict.fromkeys(groups)
     else:
-        planned = {(cell.condition.name, cell.client.name): cell.requests for cell in cells}
+        planned = {(cell.condition.name, cell.client.name): cell.planned_requests for cell in cells}
     return tuple(
-        _summary(key, requests, groups.get(key, runs.iloc[:0]), figures)
+        _summary(key, requests, groups.get(key, runs.iloc[:0]), figures, totals)
         for key, requests in planned.items()
     )
 
 
-def figures_of(classes: Sequence[str]) -> tuple[str, ...]:
+def figures_of(classes: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
     """Return all figures of a run, in the order of the columns."""
-    return (*classes, ERROR_CLASS, *SPEED_FIGURES)
+    of_one = ("requests", *classes, ERROR_CLASS, *REQUEST_FIGURES)
+    each = (f"{name}.{figure}" for name in names for figure in of_one)
+    return (*classes, ERROR_CLASS, *SPEED_FIGURES, *each)
 
 
-def write_summary(summaries: Sequence[CellSummary], path: Path, *, classes: Sequence[str]) -> None:
+def _counts(classes: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the column of a number of requests, and one of how many of them are of a class."""
+    for prefix in ("", *(f"{name}." for name in names)):
+        for name in (*classes, ERROR_CLASS):
+            yield f"{prefix}requests", f"{prefix}{name}"
+
+
+def write_summary(
+    summaries: Sequence[CellSummary],
+    path: Path,
+    *,
+    classes: Sequence[str],
+    names: Sequence[str] = (),
+) -> None:
     """Write the summaries as a new CSV: the median of each figure, then its `_min` and `_max`.
 
     Raises:
         FileExistsError: there is such a file; nothing is ever overwritten.
     """
-    figures = figures_of(classes)
+    figures = figures_of(classes, names)
     columns = [f"{figure}{end}" for figure in figures for end in ("", "_min", "_max")]
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -126,23 +149,39 @@ def _cell(group: "pd.DataFrame") -> tuple[str, str]:
 
 
 def _summary(
-    key: tuple[str, str], requests: int, runs: "pd.DataFrame", figures: Sequence[str]
+    key: tuple[str, str],
+    planned: int | None,
+    runs: "pd.DataFrame",
+    figures: Sequence[str],
+    totals: Mapping[str, str],
 ) -> CellSummary:
     counted = runs[runs["note"] == ""]
+    requests = _typical(counted["requests"] if len(counted) else runs["requests"], planned)
     spreads = {
         figure: _spread(counted[figure])
         for figure in figures
         if requests >= SMALLEST_SAMPLE.get(figure, 1)
     }
-    available = {figure: spread for figure, spread in spreads.items() if spread is not None}
+    shares = {count: _spread(counted[count] / counted[total]) for count, total in totals.items()}
     return CellSummary(
         fault=key[0],
         client=key[1],
         requests=requests,
         runs=len(counted),
         marked=len(runs) - len(counted),
-        figures=MappingProxyType(available),
+        figures=_available(spreads),
+        shares=_available(shares),
     )
+
+
+def _typical(requests: "pd.Series[float]", planned: int | None) -> int:
+    if planned is not None or requests.empty:
+        return planned or 0
+    return int(requests.median())
+
+
+def _available(spreads: Mapping[str, Spread | None]) -> Mapping[str, Spread]:
+    return MappingProxyType({name: spread for name, spread in spreads.items() if spread})
 
 
 def _spread(values: "pd.Series[float]") -> Spread | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+LOAD = "load"  # what a link from the load generator begins with; no service may be called so
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
@@ -19,7 +20,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One service of a system: a process of ours to start, or a backing server to find or start.
+    """One service of a system: a process to start, a URL that runs, or a backing server.
 
     `run` and the values of `env` are templates: `{python}`, `{port}`, and `{name.url}`,
     `{name.port}` of any service listed in `needs`.
@@ -27,6 +28,7 @@ class Service:
 
     name: str
     run: str | None = None  # a command line, split as a shell would; None for a backing server
+    url: str | None = None  # of a service that somebody else started; no slash at its end
     backing: Literal["redis"] | None = None
     ready: str | None = None  # path that answers 200 once the service can take requests
     ready_timeout_s: float = 30.0
@@ -36,6 +38,22 @@ class Service:
     env: Mapping[str, str] = field(default_factory=lambda: NO_ENVIRONMENT)
     inherit: tuple[str, ...] = ()  # variables of the lab's own environment to pass on
 
+    @property
+    def speaks_http(self) -> bool:
+        """Whether requests can be sent to it."""
+        return self.run is not None or (self.url or "").startswith("http")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Link:
+    """The way from a caller to a service that it needs, where a proxy can be put in."""
+
+    source: str  # a service, or `LOAD`
+    target: str  # a service
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
@@ -43,6 +61,7 @@ class System:
 
     path: Path
     services: tuple[Service, ...]
+    toxiproxy: str | None = None  # URL of the server that makes its links sick; None: the lab does
 
     def service(self, name: str) -> Service:
         """Return the service called *name*; `KeyError` if the file has none."""

@@ -94,7 +94,7 @@ def _median(summary: CellSummary, figure: str) -> float | None:
 
 
 def _measured(summary: CellSummary, expectation: Expectation) -> float | None:
-    median = _median(summary, expectation.figure)
-    if median is None or not expectation.is_share:
-        return median
-    return median / summary.requests
+    if not expectation.is_share:
+        return _median(summary, expectation.figure)
+    share = summary.shares.get(expectation.figure)
+    return None if share is None else share.median

@@ -22,6 +22,7 @@ class RunOptions:
     repeats: int | None
     seed: int | None
     language: str
+    allowed_hosts: Sequence[str] = ()  # beside this machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,12 @@ The decision is taken in two steps: all that the head settles once a head, the r
 
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import orjson
 
 from loadgen.bodies import BodyError, decoded
-from loadgen.endings import Ending, Endings
+from loadgen.endings import Ending, Endings, fault_of
 from loadgen.outcomes import (
     ERROR_CLASS,
     BodyPatternRule,
@@ -21,6 +22,20 @@ from loadgen.outcomes import (
 
 BodyJudge = Callable[[bytes], int]  # a whole body as it came -> the code of the ending
 LONG_BODY_BYTES = 4096  # above it, JSON is searched for the field before it is parsed
+
+
+class _Head(NamedTuple):
+    """What the head of a reply contributes to its ending."""
+
+    endings: Endings
+    status: int
+    fault: str
+
+    def code(self, outcome: str, error: str = "") -> int:
+        return self.endings.code(Ending(outcome, self.status, error, self.fault))
+
+    def error(self, error: str) -> int:
+        return self.code(ERROR_CLASS, error)
 
 
 class Classifier:
@@ -44,25 +59,21 @@ class Classifier:
             status: final, 200 to 599.
             headers: values by name in lower case.
         """
-        rule = self._rule
+        rule, head = self._rule, _Head(self._endings, status, fault_of(headers))
         if isinstance(rule, StatusRule):
-            return self._always(_by_status(status, rule))
+            return _always(_by_status(head, rule))
         if not 200 <= status < 300:  # noqa: PLR2004 - the range of success in RFC 9110
-            return self._always(Ending(ERROR_CLASS, status, f"status {status}"))
+            return _always(head.error(f"status {status}"))
         if isinstance(rule, HeaderRule):
-            return self._always(_by_header(status, headers, rule))
-        judge = self._by_json(status, rule) if isinstance(rule, JsonFieldRule) else None
-        judge = judge or self._by_pattern(status)
+            return _always(_by_header(head, headers, rule))
+        judge = self._by_json(head, rule) if isinstance(rule, JsonFieldRule) else None
+        judge = judge or self._by_pattern(head)
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
-        return judge if encoding == b"identity" else self._decoding(encoding, status, judge)
+        return judge if encoding == b"identity" else _decoding(encoding, head, judge)
 
-    def _always(self, ending: Ending) -> BodyJudge:
-        code = self._endings.code(ending)
-        return lambda _: code
-
-    def _by_json(self, status: int, rule: JsonFieldRule) -> BodyJudge:
+    def _by_json(self, head: _Head, rule: JsonFieldRule) -> BodyJudge:
         field = rule.json_field
-        codes = {name: self._endings.code(Ending(name, status)) for name in rule.classes}
+        codes = {name: head.code(name) for name in rule.classes}
         loads = orjson.loads
 
         def judge(body: bytes) -> int:
@@ -71,7 +82,7 @@ class Classifier:
             try:
                 return codes[loads(body)[field]]
             except (ValueError, TypeError, LookupError):
-                return self._endings.code(_json_error(body, status, field))
+                return head.error(_json_error(body, field))
 
         def search(body: bytes) -> int | None:
             found = self._long_json.match(body)
@@ -79,55 +90,56 @@ class Classifier:
 
         return judge
 
-    def _by_pattern(self, status: int) -> BodyJudge:
-        tried = [
-            (pattern.search, self._endings.code(Ending(name, status)))
-            for name, pattern in self._patterns
-        ]
-        nothing = self._endings.code(Ending(ERROR_CLASS, status, "no pattern occurs in the body"))
+    def _by_pattern(self, head: _Head) -> BodyJudge:
+        tried = [(pattern.search, head.code(name)) for name, pattern in self._patterns]
+        nothing = head.error("no pattern occurs in the body")
 
         def judge(body: bytes) -> int:
             return next((code for search, code in tried if search(body)), nothing)
 
         return judge
 
-    def _decoding(self, encoding: bytes, status: int, judge: BodyJudge) -> BodyJudge:
-        def decode_and_judge(body: bytes) -> int:
-            try:
-                return judge(decoded(body, encoding))
-            except BodyError as problem:
-                return self._endings.code(Ending(ERROR_CLASS, status, str(problem)))
 
-        return decode_and_judge
+def _always(code: int) -> BodyJudge:
+    return lambda _: code
 
 
-def _by_status(status: int, rule: StatusRule) -> Ending:
+def _decoding(encoding: bytes, head: _Head, judge: BodyJudge) -> BodyJudge:
+    def decode_and_judge(body: bytes) -> int:
+        try:
+            return judge(decoded(body, encoding))
+        except BodyError as problem:
+            return head.error(str(problem))
+
+    return decode_and_judge
+
+
+def _by_status(head: _Head, rule: StatusRule) -> int:
+    status = head.status
     name = rule.statuses.get(str(status)) or rule.statuses.get(f"{status // 100}xx")
-    return Ending(name, status) if name else Ending(ERROR_CLASS, status, f"status {status}")
+    return head.code(name) if name else head.error(f"status {status}")
 
 
-def _by_header(status: int, headers: Mapping[bytes, bytes], rule: HeaderRule) -> Ending:
+def _by_header(head: _Head, headers: Mapping[bytes, bytes], rule: HeaderRule) -> int:
     value = headers.get(rule.header.lower().encode())
     if value is None:
-        return Ending(ERROR_CLASS, status, f"no header {rule.header!r}")
+        return head.error(f"no header {rule.header!r}")
     text = value.decode("latin-1").strip()
-    return _named(text, rule.classes, status, what=rule.header)
+    return head.code(text) if text in rule.classes else head.error(_unknown(text, rule.header))
 
 
-def _named(value: str, classes: tuple[str, ...], status: int, *, what: str) -> Ending:
-    if value in classes:
-        return Ending(value, status)
-    return Ending(ERROR_CLASS, status, f"{what} is {value[:40]!r}, not a known class")
-
-
-def _json_error(body: bytes, status: int, field: str) -> Ending:
+def _json_error(body: bytes, field: str) -> str:
     try:
         document = orjson.loads(body)
     except ValueError:
-        return Ending(ERROR_CLASS, status, "body is not JSON")
+        return "body is not JSON"
     if not isinstance(document, dict) or field not in document:
-        return Ending(ERROR_CLASS, status, f"no field {field!r} in the body")
-    return _named(str(document[field]), (), status, what=field)
+        return f"no field {field!r} in the body"
+    return _unknown(str(document[field]), field)
+
+
+def _unknown(value: str, what: str) -> str:
+    return f"{what} is {value[:40]!r}, not a known class"
 
 
 def _leading_members(field: str) -> "re.Pattern[bytes]":

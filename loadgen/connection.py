@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from loadgen.bodies import LONGEST_BODY_BYTES
 from loadgen.classify import Classifier
-from loadgen.endings import Ending, Endings
+from loadgen.endings import Ending, Endings, fault_of
 from loadgen.failures import CLOSING_RACE, CUT_SHORT, EARLY_BYTES, NO_REPLY
 from loadgen.outcomes import ERROR_CLASS
 from loadgen.prepared import KnownHead, PreparedRequest
@@ -103,8 +103,10 @@ class Connection(asyncio.Protocol):
         """End the request that is under way with an error, and the connection with it."""
         if not self.is_mid_reply:
             self.first_byte = NOT_YET
-        status = self._reader.status if self._reader is not None and self.is_mid_reply else None
-        self._give_up(now, self._owner.endings.code(Ending(ERROR_CLASS, status, error)))
+        ending = Ending(ERROR_CLASS, None, error)
+        if self._reader is not None and self.is_mid_reply:
+            ending = _error(self._reader, error)
+        self._give_up(now, self._owner.endings.code(ending))
 
     def drop(self, now: float, why: str = NO_REPLY) -> None:
         """Give up an idle connection."""
@@ -192,7 +194,7 @@ class Connection(asyncio.Protocol):
         self.is_mid_reply = False
         self._replied = True
         judge = self._owner.classifier.judge_of(reader.status, reader.headers)
-        ending = self._too_long(reader.status) if reader.is_too_long else judge(reader.body)
+        ending = self._too_long(reader) if reader.is_too_long else judge(reader.body)
         if not (reader.is_reusable and self._owner.keep_alive):
             self._give_up(now, ending)
             return
@@ -201,9 +203,9 @@ class Connection(asyncio.Protocol):
             self.request.learn_head(whole[:end], KnownHead(reader.body_bytes, judge))
         self._finished(self, now, ending)
 
-    def _too_long(self, status: int) -> int:
+    def _too_long(self, reader: ReplyReader) -> int:
         error = f"body is longer than {LONGEST_BODY_BYTES // 2**20} MiB"
-        return self._owner.endings.code(Ending(ERROR_CLASS, status, error))
+        return self._owner.endings.code(_error(reader, error))
 
     def _end(self, now: float) -> None:
         """Settle what the end of the connection means for its request; at most once."""
@@ -227,3 +229,9 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
         self._owner.lost(self, now, ending)
         self.request = None
+
+
+def _error(reader: ReplyReader, error: str) -> Ending:
+    """Return an error of a reply that is not whole, with what its head says if that is."""
+    fault = "" if reader.status is None else fault_of(reader.headers)
+    return Ending(ERROR_CLASS, reader.status, error, fault)

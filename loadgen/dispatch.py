@@ -1,6 +1,7 @@
 """Brings requests and connections together, and records how each request ended."""
 
 import asyncio
+import itertools
 import math
 from collections.abc import Callable
 from time import perf_counter
@@ -84,12 +85,12 @@ class Dispatcher:
         requests = prepare(load)
         self.pools = {
             request.origin: OriginPool(request.origin, verify_tls=load.verify_tls)
-            for request in requests
+            for request, *_ in requests
         }
         self._next_request = _in_turn(load, requests)
         self._race = endings.code(Ending(ERROR_CLASS, None, CLOSING_RACE))
-        # The only request, while its connections may be used again without a look.
-        self._lone = requests[0] if len(requests) == 1 else None
+        # The only payload, while its connections may be used again without a look.
+        self._lone = requests[0][0] if len(requests) == 1 == len(requests[0]) else None
         self._is_wary = False
 
     def submit(self, scheduled: float, now: float) -> None:
@@ -252,8 +253,9 @@ class Dispatcher:
             )
 
 
-def _in_turn(load: Load, requests: list[PreparedRequest]) -> Callable[[], PreparedRequest]:
-    if len(requests) == 1:
-        return lambda: requests[0]
+def _in_turn(load: Load, requests: list[list[PreparedRequest]]) -> Callable[[], PreparedRequest]:
+    bodies = [itertools.cycle(each) for each in requests]
+    if len(bodies) == 1:
+        return bodies[0].__next__
     turns = weighted_turns([request.weight for request in load.requests])
-    return lambda: requests[next(turns)]
+    return lambda: next(bodies[next(turns)])

@@ -1,19 +1,26 @@
 """The ways in which requests end, each kept once and known by a small number."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from loadgen.outcomes import ERROR_CLASS
 
 MOST_ENDINGS = 4096  # a server can make up endings without end
+LONGEST_FAULT = 200
+_MARK = b"x-chaos"
 
 
 class Ending(NamedTuple):
-    """A class, the reply's status if there was one, and for `error` the reason (else empty)."""
+    """A class, the reply's status if there was one, and for `error` the reason (else empty).
+
+    `fault` names the faults that touched the reply, as it says in `X-Chaos`; empty: none, or
+    there was no reply to say so.
+    """
 
     outcome: str
     status: int | None = None
     error: str = ""
+    fault: str = ""
 
 
 OTHER = Ending(ERROR_CLASS, None, f"other, beyond {MOST_ENDINGS} kinds")
@@ -40,3 +47,12 @@ class Endings:
 
     def __len__(self) -> int:
         return len(self._codes)
+
+
+def fault_of(headers: Mapping[bytes, bytes]) -> str:
+    """Return the faults that a reply names in `X-Chaos`, by comma; empty if it names none."""
+    mark = headers.get(_MARK)
+    if mark is None:
+        return ""
+    text = mark.decode("latin-1").strip()
+    return "".join(char for char in text if char.isprintable())[:LONGEST_FAULT]

@@ -23,17 +23,20 @@ class Request:
             (`http+unix://%2Frun%2Fx.sock/path`); absolute.
         headers: sent as given, beside `Host`, `User-Agent` and what frames the body.
         body: sent as UTF-8.
+        bodies: in place of `body`, one after another in turn, from the first again after the last.
         name: for people; may be empty.
         weight: its share among the requests of a load, > 0.
 
     Raises:
-        ValueError: the URL, method, a header or the weight cannot be sent.
+        ValueError: the URL, method, a header or the weight cannot be sent, or both `body` and
+            `bodies` are given.
     """
 
     url: str
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     body: str | None = None
+    bodies: tuple[str, ...] = ()
     name: str = ""
     weight: float = 1.0
 
@@ -41,6 +44,8 @@ class Request:
         parse_url(self.url)
         if not self.method or not _TOKEN.issuperset(self.method):
             raise ValueError(f"method must be a word like GET, got {self.method!r}")
+        if self.body is not None and self.bodies:
+            raise ValueError("give either body or bodies")
         for name, value in self.headers.items():
             _check_header(name, value)
         _check_above_0("weight", self.weight)
@@ -213,7 +218,7 @@ class Load:
     def from_document(cls, document: Mapping[str, Any]) -> "Load":
         """Build a load from `to_document`'s form; `ValueError` or `TypeError` if it is not one."""
         values = dict(document) | {
-            "requests": tuple(Request(**request) for request in document["requests"]),
+            "requests": tuple(_request_from_document(each) for each in document["requests"]),
             "shape": _shape_from_document(document["shape"]),
             "outcome": rule_from_document(document["outcome"]),
             "time_outs": TimeOuts(**document.get("time_outs", {})),
@@ -224,6 +229,10 @@ class Load:
 def _request_to_document(request: Request) -> dict[str, Any]:
     values = {each.name: getattr(request, each.name) for each in fields(request)}
     return values | {"headers": dict(request.headers)}
+
+
+def _request_from_document(document: Mapping[str, Any]) -> Request:
+    return Request(**(dict(document) | {"bodies": tuple(document.get("bodies", ()))}))
 
 
 def _shape_from_document(document: Mapping[str, Any]) -> Closed | Open:

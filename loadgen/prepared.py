@@ -19,7 +19,7 @@ class KnownHead(NamedTuple):
 
 
 class PreparedRequest:
-    """A request as it goes over the wire.
+    """A request with one of its bodies as it goes over the wire.
 
     Attributes:
         number: its place in the load's requests.
@@ -28,17 +28,25 @@ class PreparedRequest:
         is_head: whether its replies have no body.
         known_heads: of whole replies to it that leave the connection open, by the head's exact
             bytes. A server's heads repeat, but for the date once a second; to look one up is
-            far cheaper than to parse it.
+            far cheaper than to parse it. All bodies of a request share them.
     """
 
     __slots__ = ("is_head", "known_heads", "number", "origin", "payload")
 
-    def __init__(self, number: int, request: Request, *, keep_alive: bool) -> None:
+    def __init__(
+        self,
+        number: int,
+        *,
+        origin: Origin,
+        payload: bytes,
+        is_head: bool,
+        known_heads: dict[bytes, KnownHead],
+    ) -> None:
         self.number = number
-        self.origin: Origin = parse_url(request.url).origin
-        self.payload = render(request, keep_alive=keep_alive)
-        self.is_head = request.method == "HEAD"
-        self.known_heads: dict[bytes, KnownHead] = {}
+        self.origin = origin
+        self.payload = payload
+        self.is_head = is_head
+        self.known_heads = known_heads
 
     def learn_head(self, head: bytes, known: KnownHead) -> None:
         """Remember a head; a server that never repeats one costs no more memory for that."""
@@ -48,25 +56,40 @@ class PreparedRequest:
             self.known_heads[head] = known
 
 
-def prepare(load: Load) -> list[PreparedRequest]:
-    """Return the requests of a load made ready, in its order."""
+def prepare(load: Load) -> list[list[PreparedRequest]]:
+    """Return for each request of a load, in its order, what to send in turn: one for each body."""
     return [
-        PreparedRequest(number, request, keep_alive=load.keep_alive)
+        _with_each_body(number, request, keep_alive=load.keep_alive)
         for number, request in enumerate(load.requests)
     ]
 
 
-def render(request: Request, *, keep_alive: bool) -> bytes:
+def _with_each_body(number: int, request: Request, *, keep_alive: bool) -> list[PreparedRequest]:
+    origin = parse_url(request.url).origin
+    known_heads: dict[bytes, KnownHead] = {}
+    return [
+        PreparedRequest(
+            number,
+            origin=origin,
+            payload=render(request, body, keep_alive=keep_alive),
+            is_head=request.method == "HEAD",
+            known_heads=known_heads,
+        )
+        for body in request.bodies or (request.body or "",)
+    ]
+
+
+def render(request: Request, body: str, *, keep_alive: bool) -> bytes:
     """Return the bytes of a request: its own headers go before the ones that are always sent."""
     url = parse_url(request.url)
-    body = b"" if request.body is None else request.body.encode()
+    content = body.encode()
     headers = {"Host": url.authority, "User-Agent": "loadgen", "Accept": "*/*"}
     own = {name.lower() for name in request.headers}
     lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in own]
     lines += [f"{name}: {value}" for name, value in request.headers.items()]
-    if body or request.method in _WITH_BODY:
-        lines.append(f"Content-Length: {len(body)}")
+    if content or request.method in _WITH_BODY:
+        lines.append(f"Content-Length: {len(content)}")
     if not keep_alive:
         lines.append("Connection: close")
     head = "\r\n".join([f"{request.method} {url.target} HTTP/1.1", *lines])
-    return f"{head}\r\n\r\n".encode("ascii") + body
+    return f"{head}\r\n\r\n".encode("ascii") + content

@@ -24,7 +24,8 @@ class Sample(NamedTuple):
     when it was handed to a connection (None: there was none), `finished_s` when the reply's last
     byte or the failure was there, `first_byte_s` when the reply's first byte was (None: never).
     `status` is None where no status line came; `error` is empty unless `outcome` is `error`;
-    `request` is the request's place in the load's requests.
+    `request` is the request's place in the load's requests; `fault` names the faults that touched
+    the reply (its `X-Chaos`).
     """
 
     scheduled_s: float
@@ -35,6 +36,7 @@ class Sample(NamedTuple):
     error: str
     request: int = 0
     first_byte_s: float | None = None
+    fault: str = ""
 
 
 class Samples:
@@ -91,7 +93,7 @@ class Samples:
     def add(self, sample: Sample) -> None:
         """Append one sample."""
         due_s = sample.scheduled_s
-        code = self.endings.code(Ending(sample.outcome, sample.status, sample.error))
+        code = self.endings.code(Ending(sample.outcome, sample.status, sample.error, sample.fault))
         sent_s, first_s = (
             math.nan if moment is None else moment - due_s
             for moment in (sample.sent_s, sample.first_byte_s)
@@ -116,6 +118,7 @@ class Samples:
                 ending.error,
                 request,
                 _moment(due_s, first_s),
+                ending.fault,
             )
 
     @property
@@ -155,6 +158,11 @@ class Samples:
         return self._of_endings([ending.error for ending in self.endings])
 
     @property
+    def fault(self) -> list[str]:
+        """The faults that touched each reply, as its `X-Chaos` names them; empty for none."""
+        return self._of_endings([ending.fault for ending in self.endings])
+
+    @property
     def request(self) -> list[int]:
         """The place of each request in the load's requests."""
         return self._columns["request"].tolist()
@@ -172,6 +180,16 @@ class Samples:
             return latencies[:]
         is_of_class = [ending.outcome == outcome for ending in self.endings]
         return array("f", compress(latencies, (is_of_class[code] for code in self._ending)))
+
+    def of_request(self, number: int) -> "Samples":
+        """Return the samples of the request at that place in the load's requests."""
+        chosen = Samples()
+        for ending in self.endings:
+            chosen.endings.code(ending)
+        is_its = [request == number for request in self._columns["request"]]
+        for name, column in self._columns.items():
+            chosen._columns[name].extend(compress(column, is_its))
+        return chosen
 
     def span_s(self) -> float:
         """Return the seconds from the first scheduled to the last finished; 0 without samples."""

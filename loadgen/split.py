@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loadgen.load import Load, Open
+from loadgen.load import Load, Open, Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ def split_load(load: Load, parts: int) -> list[Load]:
 
     A closed load's tickets, tasks and warm-up are shared out evenly, the first parts having one
     more where they do not divide. Of an open load's due moments each part takes every n-th, so that
-    together they keep its schedule, even, ramped or drawn.
+    together they keep its schedule, even, ramped or drawn; so it does of a request's bodies.
 
     Args:
         load: any.
@@ -33,7 +33,9 @@ def split_load(load: Load, parts: int) -> list[Load]:
         connections = shares(shape.max_connections, min(parts, shape.max_connections))
         return [
             replace(
-                load, shape=replace(shape, max_connections=own, part=part, parts=len(connections))
+                load,
+                requests=_with_own_bodies(load.requests, part, len(connections)),
+                shape=replace(shape, max_connections=own, part=part, parts=len(connections)),
             )
             for part, own in enumerate(connections)
         ]
@@ -45,11 +47,17 @@ def split_load(load: Load, parts: int) -> list[Load]:
     return [
         replace(
             load,
-            shape=replace(shape, tasks=own_tasks, requests=own_tickets),
-            warmup_requests=own_warmup,
+            requests=_with_own_bodies(load.requests, part, parts),
+            shape=replace(shape, tasks=tasks[part], requests=tickets[part]),
+            warmup_requests=warmups[part],
         )
-        for own_tasks, own_tickets, own_warmup in zip(tasks, tickets, warmups, strict=True)
+        for part in range(parts)
     ]
+
+
+def _with_own_bodies(requests: tuple[Request, ...], part: int, parts: int) -> tuple[Request, ...]:
+    """Return requests with every n-th of their bodies, or all of them where there are fewer."""
+    return tuple(replace(each, bodies=each.bodies[part::parts] or each.bodies) for each in requests)
 
 
 def shares(total: int, parts: int) -> list[int]:

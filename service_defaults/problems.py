@@ -21,15 +21,22 @@ class ProblemError(Exception):
         status: The HTTP status, 400..599.
         detail: For a person: what happened, the value, the next step.
         fields: For a 422, what is wrong with which field.
+        headers: Of the reply, beside its media type.
     """
 
     def __init__(
-        self, status: int, detail: str, *, fields: Mapping[str, str] | None = None
+        self,
+        status: int,
+        detail: str,
+        *,
+        fields: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.fields = fields
+        self.headers = headers
 
 
 def problem(
@@ -66,7 +73,7 @@ def install_problems(app: Starlette) -> None:
 
 async def _on_problem(_: Request, error: Exception) -> Response:
     raised = cast("ProblemError", error)
-    return problem(raised.status, raised.detail, fields=raised.fields)
+    return problem(raised.status, raised.detail, fields=raised.fields, headers=raised.headers)
 
 
 async def _on_http_exception(_: Request, error: Exception) -> Response:

@@ -1,6 +1,7 @@
 """Makes a running system sick, and well again: applying and reverting are one context manager.
 
     chaos          the service's own fault injector, under a lease that ends by itself
+    link           what stands on a link between two parts, under a lease likewise
     process        pause, stop and kill of the service's process
     restart        ended and started again, once
     flap           the same over and over
@@ -25,6 +26,7 @@ from lab.experiment import (
     FilesFault,
     FlapFault,
     FlushFault,
+    LinkFault,
     MemoryFault,
     ProcessFault,
     RestartFault,
@@ -34,6 +36,7 @@ from lab.faults.chaos import chaos_fault, is_off
 from lab.faults.descriptors import files_fault
 from lab.faults.flap import flap_fault
 from lab.faults.flush import flush_fault
+from lab.faults.link import link_fault
 from lab.faults.memory import memory_fault
 from lab.faults.process import process_fault
 from lab.faults.restart import restart_fault
@@ -66,6 +69,9 @@ def applied(
     if isinstance(fault, ChaosFault):
         seed = chance.getrandbits(32)
         return chaos_fault(fault, system, seed=seed, persistent=persistent)
+    if isinstance(fault, LinkFault):
+        seed = chance.getrandbits(32)
+        return link_fault(fault, system, seed=seed, persistent=persistent)
     return _BY_KIND[type(fault)](fault, system)
 
 

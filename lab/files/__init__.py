@@ -9,7 +9,10 @@ Each module knows only those above it:
     fields          a mapping's keys, each read once, unknown ones refused
     placeholders    what a template may leave open
     services        a system file
-    load, chaos, process_faults, faults, timeline, bounds, reference   the parts of an experiment
+    beside          files that a file names
+    headers, bodies, rates, load, outcome, sweep, clients, chaos, links, link_faults,
+    process_faults, faults, timeline, bounds, reference
+                    the parts of an experiment
     experiments     an experiment file as a whole
     ad_hoc          a fault that stands in no file
 """

@@ -5,16 +5,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from lab.experiment import ERROR_CLASS, Comparison, Expectation, Override
+from lab.experiment import (
+    ERROR_CLASS,
+    REQUEST_FIGURES,
+    SPEED_FIGURES,
+    Comparison,
+    Expectation,
+    Override,
+)
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, items
-from lab.files.load import requests, tasks
+from lab.files.load import read_size
 from lab.files.scalars import MS_PER_S, Parser, choice, whole, written
 from lab.files.tree import Node
 from lab.files.units import duration_s, share
 
 MAX_REPEATS = 1000
-_NUMBERS = ("requests", "tasks", "repeats", "warmup")
+_NUMBERS = ("requests", "for", "tasks", "rate", "repeats", "warmup")
 _DURATIONS = {"mean": "mean_ms", "p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms", "max": "max_ms"}
 _RATES = ("requests_per_s", "attempts_per_request")
 _BOUND = re.compile(r"(==|<=|>=|<|>)?\s*(.*)", re.DOTALL)
@@ -39,6 +46,7 @@ class Names:
     faults: tuple[str, ...]  # of a timeline: its phases, events and the whole
     clients: tuple[str, ...]
     classes: tuple[str, ...]
+    requests: tuple[str, ...] = ()  # of a mix
     is_timeline: bool = False
 
     @property
@@ -73,11 +81,14 @@ def _override(node: Node, names: Names, problems: Problems) -> Override:
     if not any(key in fields for key in _NUMBERS) and not fields.has_unknown:
         raise Wrong("changes nothing", advice="write e.g. requests: 8")
     fault, client = _cell(fields, names)
+    size = read_size(fields)
     return Override(
         fault=fault,
         client=client,
-        requests=fields.read("requests", requests, example="8", default=None),
-        tasks=fields.read("tasks", tasks, example="4", default=None),
+        requests=size.requests,
+        duration_s=size.duration_s,
+        tasks=size.tasks,
+        rate_per_s=size.rate_per_s,
         repeats=fields.read("repeats", repeats, example="5", default=None),
         warmup=fields.read("warmup", warmup, example="1", default=None),
     )
@@ -106,10 +117,12 @@ def read_expectations(node: Node, names: Names, problems: Problems) -> tuple[Exp
 
 def _expectations(node: Node, names: Names, problems: Problems) -> list[Expectation]:
     parsers = _parsers(names)
-    fields = Fields(node, problems, keys=(names.row, "client", *parsers))
+    picks = (names.row, "client", "request") if names.requests else (names.row, "client")
+    fields = Fields(node, problems, keys=(*picks, *parsers))
     if not any(key in fields for key in parsers) and not fields.has_unknown:
         raise Wrong("bounds no figure", advice="write e.g. error: 0 %")
     fault, client = _cell(fields, names)
+    prefix = _of_request(fields, names)
     bounds = {
         key: fields.read(key, each.parse, example=each.example, default=None)
         for key, each in parsers.items()
@@ -117,7 +130,7 @@ def _expectations(node: Node, names: Names, problems: Problems) -> list[Expectat
     }
     return [
         Expectation(
-            figure=parsers[key].figure,
+            figure=prefix + parsers[key].figure,
             comparison=bound.comparison,
             value=bound.value,
             is_share=bound.is_share,
@@ -127,6 +140,18 @@ def _expectations(node: Node, names: Names, problems: Problems) -> list[Expectat
         for key, bound in bounds.items()
         if bound is not None
     ]
+
+
+def _of_request(fields: Fields, names: Names) -> str:
+    """Return what stands before the figures of the request that the bounds are for."""
+    if "request" not in fields:
+        return ""
+    for key in fields.node.values:
+        if _DURATIONS.get(key, key) in SPEED_FIGURES and _DURATIONS.get(key) not in REQUEST_FIGURES:
+            what = f"{key} is not measured for one request of the mix; bound it without request"
+            fields.problems.add(fields.node.key_places[key], what)
+    known = choice(names.requests, kind="request of the mix")
+    return fields.require("request", known, example=show(names.requests[0]), stand_in="") + "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,12 +42,13 @@ def read_chaos(node: MappingNode, service: Parser[str], problems: Problems) -> C
     if "match" in fields:
         example = "{path: /rates, method: GET}"
         document["match"] = fields.read(
-            "match", lambda node: _match(node, problems), example=example, default=None
+            "match", lambda node: read_match(node, problems), example=example, default=None
         )
     return ChaosFault(service=name, document=MappingProxyType(document))
 
 
-def _match(node: Node, problems: Problems) -> dict[str, str | None]:
+def read_match(node: Node, problems: Problems) -> dict[str, str | None]:
+    """Return which requests a fault is for; the keys that the file leaves out are left out."""
     fields = Fields(node, problems, keys=("path", "method"))
     method = choice(_METHODS, kind="method in capitals that a fault can be for")
     found = {
@@ -73,7 +74,8 @@ def _flap_s(node: Node) -> float:
     return value
 
 
-def _true(node: Node) -> bool:
+def true(node: Node) -> bool:
+    """Return true, the only value of a key that is there or not."""
     if isinstance(node, Scalar) and not node.is_text and node.text.lower() == "true":
         return True
     raise Wrong(f"must be true, got {describe(node)}", advice="write true, or leave it out")
@@ -87,7 +89,7 @@ _KEYS: dict[str, tuple[str, Parser[object], str]] = {  # key -> (wire name, pars
     "failFirst": ("failFirst", whole(0, _MAX_COUNT), "3"),
     "retryAfter": ("retryAfterS", whole_s, "2 s"),
     "body": ("body", choice(_BODIES, kind="way to spoil a body"), "truncate"),
-    "hang": ("hang", _true, "true"),
+    "hang": ("hang", true, "true"),
     "flap": ("flapS", _flap_s, "2 s"),
     "seed": ("seed", whole(0, _MAX_COUNT), "7"),
 }

@@ -4,28 +4,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from lab.experiment import Experiment, Load, OutcomeRule, Request
+from lab.experiment import Expectation, Experiment, Load, Override, Request
+from lab.files.beside import beside
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
-from lab.files.errors import Problems, Wrong, show
+from lab.files.clients import read_clients
+from lab.files.errors import Problems
 from lab.files.faults import FAULT_EXAMPLE, read_conditions
 from lab.files.fields import Fields, root
-from lab.files.load import REQUEST_EXAMPLE, read_clients, read_load, read_outcome
+from lab.files.load import REQUEST_EXAMPLE, read_load
+from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, read_outcome
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
 from lab.files.services import read_system
 from lab.files.timeline import TIMELINE_EXAMPLE, planned_size, read_timeline, with_sizes
-from lab.files.tree import Node
 from lab.system import System
 from lab.timeline import row_names
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
+Bound = TypeVar("Bound", Override, Expectation)
 
 _EXAMPLES = {  # every key, with how it may look
     "title": "What a retry buys",
     "system": "../systems/rates.yaml",
     "load": f"{{request: {REQUEST_EXAMPLE!r}, requests: 200, tasks: 4}}",
-    "outcome": "{json: source, classes: [fresh, stale]}",
+    "outcome": OUTCOME_EXAMPLE,
     "clients": "{raw: {}}",
     "warmup": "1",
     "repeats": "5",
@@ -37,8 +40,7 @@ _EXAMPLES = {  # every key, with how it may look
 }
 _OF_A_TABLE = ("faults", "override", "warmup")  # what a timeline has no use for
 _NO_SYSTEM = System(path=Path(), services=())  # these stand in until the problems are raised
-_NO_LOAD = Load(request=Request(method="GET", url=""), requests=1, tasks=1)
-_NO_OUTCOME = OutcomeRule(json_field="", classes=())
+_NO_LOAD = Load(mix=(Request(method="GET", url=""),), requests=1, tasks=1)
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -50,21 +52,42 @@ def read_experiment(path: Path) -> Experiment:
     """
     problems = Problems(path)
     keys = _Keys(root(path, problems, keys=tuple(_EXAMPLES)))
-    system = keys.require("system", lambda node: read_system(_beside(path, node)), _NO_SYSTEM)
+    system = keys.require("system", lambda node: read_system(beside(path, node)), _NO_SYSTEM)
     if system is _NO_SYSTEM:  # every name would be unknown
         problems.check()
     bare = _without_bounds(keys, path, system, problems)
     problems.check()  # what follows picks cells by names that must be right
     names = _names(bare)
-    reference = keys.read("reference", lambda node: _beside(path, node), None)
+    reference = keys.read("reference", lambda node: beside(path, node), None)
     experiment = replace(
         bare,
-        overrides=keys.read("override", lambda node: read_overrides(node, names, problems), ()),
-        expectations=keys.read("expect", lambda node: read_expectations(node, names, problems), ()),
+        overrides=_of_each(
+            keys.read("override", lambda node: read_overrides(node, names, problems), ()), bare
+        ),
+        expectations=_of_each(
+            keys.read("expect", lambda node: read_expectations(node, names, problems), ()), bare
+        ),
         reference=reference,
     )
     problems.check()
-    return replace(experiment, published=read_reference(reference, names) if reference else ())
+    if reference is None:
+        return experiment
+    clients = tuple(each.name for each in experiment.clients)
+    return replace(experiment, published=read_reference(reference, replace(names, clients=clients)))
+
+
+def _of_each(bounds: tuple[Bound, ...], experiment: Experiment) -> tuple[Bound, ...]:
+    """Return *bounds* with one for each client of a sweep in place of one for the sweep."""
+    return tuple(
+        replace(bound, client=name)
+        for bound in bounds
+        for name in _clients_of(bound.client, experiment)
+    )
+
+
+def _clients_of(name: str | None, experiment: Experiment) -> list[str | None]:
+    swept: list[str | None] = [each.name for each in experiment.clients if each.sweep == name]
+    return swept or [name]
 
 
 def _names(bare: Experiment) -> Names:
@@ -72,16 +95,18 @@ def _names(bare: Experiment) -> Names:
         rows = tuple(each.name for each in bare.conditions)
     else:
         rows = row_names(bare.timeline)
+    sweeps = dict.fromkeys(each.sweep for each in bare.clients if each.sweep)
     return Names(
         faults=rows,
-        clients=tuple(each.name for each in bare.clients),
+        clients=(*(each.name for each in bare.clients), *sweeps),
         classes=bare.outcome.classes,
+        requests=bare.load.names,
         is_timeline=bare.timeline is not None,
     )
 
 
 def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:
-    outcome = keys.require("outcome", lambda node: read_outcome(node, problems), _NO_OUTCOME)
+    outcome = keys.require("outcome", lambda node: read_outcome(node, problems), NO_RULE)
     timeline = keys.read(
         "timeline", lambda node: read_timeline(node, system, outcome, problems), None
     )
@@ -90,7 +115,12 @@ def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problem
         if timeline is None or not (timeline.stages or timeline.bursts):
             problems.check()  # whether the load must say its size is not known
     size = planned_size(timeline) if timeline else None
-    load = keys.require("load", lambda node: read_load(node, system, problems, size=size), _NO_LOAD)
+    has_bursts = timeline is not None and bool(timeline.bursts)
+    load = keys.require(
+        "load",
+        lambda node: read_load(node, system, problems, size=size, is_counted=has_bursts),
+        _NO_LOAD,
+    )
     return Experiment(
         path=path,
         title=keys.require("title", name, ""),
@@ -105,18 +135,6 @@ def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problem
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )
-
-
-def _beside(path: Path, node: Node) -> Path:
-    """Return the file that *node* names, relative to the folder of *path*."""
-    named = path.parent / name(node)
-    try:
-        if named.is_file():
-            return named
-        reason = "which is no file"
-    except OSError as error:  # a name too long, a folder that may not be entered
-        reason = f"which cannot be read ({error.strerror})"
-    raise Wrong(f"names {show(name(node))}, {reason}", advice=f"looked for {show(str(named))}")
 
 
 class _Keys:

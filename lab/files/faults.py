@@ -4,12 +4,13 @@ from lab.experiment import Condition, Fault, go_together
 from lab.files.chaos import read_chaos
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import entries, items, mapping
+from lab.files.link_faults import read_link_fault
 from lab.files.process_faults import PROCESS_KINDS, read_process_fault, services
 from lab.files.tree import Node
 from lab.system import System
 
 FAULT_EXAMPLE = "[{chaos: rates, failure: 30 %}]"
-_KINDS = ("chaos", *PROCESS_KINDS)
+_KINDS = ("chaos", "link", *PROCESS_KINDS)
 
 
 def read_conditions(node: Node, system: System, problems: Problems) -> tuple[Condition, ...]:
@@ -46,10 +47,14 @@ def read_fault(node: Node, system: System, problems: Problems) -> Fault:
     """Return one fault; `Wrong` if the node as a whole is wrong, the rest goes to *problems*."""
     node = mapping(node)
     kinds = [kind for kind in _KINDS if kind in node.values]
+    if kinds == ["chaos", "flap"]:  # an injector may flap as well
+        kinds = ["chaos"]
     if len(kinds) != 1:
         got = "none of them" if not kinds else " and ".join(kinds)
         raise Wrong(f"must have exactly one of the keys {', '.join(_KINDS)}, got {got}")
     if kinds == ["chaos"]:
         known = services(system, lambda service: service.chaos, kind='service with a "chaos" path')
         return read_chaos(node, known, problems)
+    if kinds == ["link"]:
+        return read_link_fault(node, system, problems)
     return read_process_fault(kinds[0], node, system, problems)

@@ -1,30 +1,31 @@
-"""What is sent and how replies are told apart: the `load`, `outcome` and `clients` of a file."""
+"""What is sent, how much of it and when: the `load` of a file."""
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import NamedTuple
 
-from lab.experiment import EMPTY, ERROR_CLASS, SPEED_FIGURES, Client, Load, OutcomeRule, Request
+from lab.experiment import EMPTY, Load, Request
+from lab.files.bodies import BODY_EXAMPLE, read_bodies
 from lab.files.errors import Problems, Wrong, show
-from lab.files.fields import Fields, entries, items, mapping, sequence, texts
-from lab.files.placeholders import OWN, addresses, template
-from lab.files.scalars import Parser, choice, line, name, seconds, text, whole
-from lab.files.services import environment
-from lab.files.tree import Node, Scalar
+from lab.files.fields import Fields, entries, mapping
+from lab.files.headers import read_headers
+from lab.files.placeholders import addresses, template
+from lab.files.rates import rate_per_s
+from lab.files.scalars import Parser, describe, name, seconds, whole, written
+from lab.files.tree import Node
 from lab.system import System
+from loadgen import TimeOuts
 
 MAX_REQUESTS = 10_000_000
 MAX_TASKS = 10_000
+MAX_WEIGHT = 1_000_000
+MAX_MIX = 50
 REQUEST_EXAMPLE = "GET {front.url}/convert"
+MIX_EXAMPLE = "{browse: {request: GET {shop.url}/items, weight: 9}, buy: {…}}"
+TIMEOUTS_EXAMPLE = "{connect: 2 s, first_byte: 5 s, whole: 60 s}"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-RESERVED = (  # columns of runs.csv that an outcome class must not be called
-    *("started_utc", "fault", "client", "repeat", "requests", "tasks", ERROR_CLASS),
-    *SPEED_FIGURES,
-    *("mean", "p50", "p95", "p99", "max", "runs", "duration_s", "attempts", "note"),
-)
-NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-_FRAMING = ("content-length", "transfer-encoding", "connection")  # the load generator's to say
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+DEFAULT_TIMEOUT_S = 60.0
+_REQUEST_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
 def requests(node: Node) -> int:
@@ -37,8 +38,21 @@ def tasks(node: Node) -> int:
     return whole(1, MAX_TASKS)(node)
 
 
+def rate(node: Node) -> float:
+    """Return a rate in requests a second, more than 0."""
+    value = rate_per_s(written(node))
+    if not value:
+        raise Wrong(f"must be more than 0, got {describe(node)}")
+    return value
+
+
 def read_load(
-    node: Node, system: System, problems: Problems, *, size: tuple[int, int] | None = None
+    node: Node,
+    system: System,
+    problems: Problems,
+    *,
+    size: tuple[int, int] | None = None,
+    is_counted: bool = False,
 ) -> Load:
     """Return the `load` of an experiment on *system*.
 
@@ -47,32 +61,130 @@ def read_load(
         system: to which it is sent.
         problems: takes what is wrong.
         size: requests and tasks, if the file says elsewhere how much is sent and when.
+        is_counted: whether it has to be so many requests from so many tasks.
     """
-    keys = ("request", "timeout", "headers", "body", *(() if size else ("requests", "tasks")))
+    own_size = () if size else ("requests", "tasks", *(() if is_counted else ("for", "rate")))
+    keys = ("request", "mix", *own_size, "timeout", "timeouts", "headers", "body")
     fields = Fields(node, problems, keys=keys)
+    given = Size(*size) if size else read_size(fields)
+    if not size and not fields.has_unknown:
+        _require_one(fields, "requests", "for", "200")
+        _require_one(fields, "tasks", "rate", "4")
+    return Load(
+        mix=_mix(fields, system, problems),
+        requests=given.requests,
+        duration_s=given.duration_s,
+        tasks=given.tasks,
+        rate_per_s=given.rate_per_s,
+        time_outs=_time_outs(fields, problems),
+    )
+
+
+class Size(NamedTuple):
+    """How much is sent and when, of a load or in place of a load's own."""
+
+    requests: int | None
+    tasks: int | None
+    duration_s: float | None = None
+    rate_per_s: float | None = None
+
+
+def read_size(fields: Fields) -> Size:
+    """Return what the keys `requests`, `for`, `tasks` and `rate` say."""
+    size = Size(
+        requests=fields.read("requests", requests, example="200", default=None),
+        duration_s=fields.read("for", seconds, example="30 s", default=None),
+        tasks=fields.read("tasks", tasks, example="4", default=None),
+        rate_per_s=fields.read("rate", rate, example="100/s", default=None),
+    )
+    for one, other in (("requests", "for"), ("tasks", "rate")):
+        if one in fields and other in fields:
+            place = fields.node.key_places[other]
+            fields.problems.add(place, f"{other} stands beside {one}; keep one of the two")
+    if size.duration_s and size.rate_per_s:
+        _check_number(fields, size.duration_s * size.rate_per_s)
+    return size
+
+
+def _check_number(fields: Fields, number: float) -> None:
+    if not 1 <= round(number) <= MAX_REQUESTS:
+        place = fields.node.key_places["rate"]
+        fields.problems.add(
+            place, f"rate comes to {number:g} requests, must be 1 to {MAX_REQUESTS}; change for"
+        )
+
+
+def _require_one(fields: Fields, key: str, other: str, example: str) -> None:
+    if key not in fields and other not in fields:
+        fields.require(key, requests, example=example, stand_in=1)
+
+
+def _mix(fields: Fields, system: System, problems: Problems) -> tuple[Request, ...]:
+    headers = _headers(fields, problems, EMPTY)
+    if "mix" not in fields:
+        return (_request(fields, system, problems, headers=headers),)
+    for key in ("request", "body"):
+        if key in fields:
+            place = fields.node.key_places[key]
+            problems.add(place, f"{key} stands beside mix; write it into one of the mix's requests")
+
+    def parse(own_name: str, node: Node) -> Request:
+        if not _REQUEST_NAME.fullmatch(own_name):
+            raise Wrong("is no name of letters, digits, _ and -", advice="rename it, e.g. browse")
+        own = Fields(node, problems, keys=("request", "weight", "headers", "body"))
+        own_headers = _headers(own, problems, headers)
+        return _request(own, system, problems, headers=own_headers, own_name=own_name)
+
+    def parse_all(node: Node) -> tuple[Request, ...]:
+        if not 1 <= len(mapping(node).values) <= MAX_MIX:
+            raise Wrong(f"must name 1 to {MAX_MIX} requests, got {len(mapping(node).values)}")
+        example = f"{{request: {REQUEST_EXAMPLE}}}"
+        return tuple(entries(node, problems, parse, example=example).values())
+
+    return fields.require("mix", parse_all, example=MIX_EXAMPLE, stand_in=())
+
+
+def _request(
+    fields: Fields,
+    system: System,
+    problems: Problems,
+    *,
+    headers: Mapping[str, str],
+    own_name: str = "",
+) -> Request:
     method, url = fields.require(
         "request", _request_line(system), example=REQUEST_EXAMPLE, stand_in=("GET", "")
     )
-    headers = fields.read(
+    bodies = fields.read(
+        "body", lambda node: read_bodies(node, problems), example=BODY_EXAMPLE, default=()
+    )
+    return Request(
+        method=method,
+        url=url,
+        headers=headers,
+        body=bodies[0] if len(bodies) == 1 else None,
+        bodies=bodies if len(bodies) > 1 else (),
+        name=own_name,
+        weight=fields.read("weight", whole(1, MAX_WEIGHT), example="9", default=1),
+    )
+
+
+def _headers(fields: Fields, problems: Problems, more: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers of *fields* on top of *more*, in whatever case either has a name."""
+    own = fields.read(
         "headers",
         lambda node: read_headers(node, problems),
         example="{accept: application/json}",
         default=EMPTY,
     )
-    body = fields.read("body", text, example="'{\"amount\": 100}'", default=None)
-    return Load(
-        request=Request(method=method, url=url, headers=headers, body=body),
-        requests=size[0]
-        if size
-        else fields.require("requests", requests, example="200", stand_in=1),
-        tasks=size[1] if size else fields.require("tasks", tasks, example="4", stand_in=1),
-        timeout_s=fields.read("timeout", seconds, example="60 s", default=60.0),
-    )
+    names = {key.lower() for key in own}
+    kept = {key: value for key, value in more.items() if key.lower() not in names}
+    return {**kept, **own} if kept else own
 
 
 def _request_line(system: System) -> Parser[tuple[str, str]]:
-    started = [service.name for service in system.services if service.run]
-    url_template = template(addresses(started))
+    reachable = [service.name for service in system.services if service.speaks_http]
+    url_template = template(addresses(reachable))
 
     def parse(node: Node) -> tuple[str, str]:
         words = name(node).split()
@@ -96,103 +208,26 @@ def _check_method(method: str) -> None:
         raise Wrong(f"has the unknown method {show(method)}", advice=f"write e.g. {meant}")
 
 
-def read_headers(node: Node, problems: Problems) -> Mapping[str, str]:
-    """Return HTTP headers, refusing what a server could not read."""
-    for key, place in mapping(node).key_places.items():
-        if not _HEADER_NAME.fullmatch(key):
-            problems.add(place, f"{show(key)} is no header name; write e.g. accept-language")
-        if key.lower() in _FRAMING:
-            problems.add(place, f"{show(key)} is set by the load generator; leave it out")
-    return texts(node, problems, _header_value, example="uk")
-
-
-def _header_value(node: Node) -> str:
-    value = line(node)
-    if not value.isascii() or value != value.strip():
-        raise Wrong(f"must be ASCII without spaces around it, got {show(value)}")
-    return value
-
-
-def read_outcome(node: Node, problems: Problems) -> OutcomeRule:
-    """Return how a reply is put into a class."""
-    fields = Fields(node, problems, keys=("json", "classes"))
-    return OutcomeRule(
-        json_field=fields.require("json", name, example="source", stand_in=""),
-        classes=fields.require(
-            "classes",
-            lambda node: _classes(node, problems),
-            example="[fresh, stale]",
-            stand_in=(),
-        ),
+def _time_outs(fields: Fields, problems: Problems) -> TimeOuts:
+    """Return the limits; alone, `timeout` is one on all of a request, connecting included."""
+    if "timeout" in fields and "timeouts" in fields:
+        place = fields.node.key_places["timeout"]
+        problems.add(place, "timeout stands beside timeouts; write it as whole in that")
+    whole_s = fields.read("timeout", seconds, example="60 s", default=DEFAULT_TIMEOUT_S)
+    alone = TimeOuts(connect_s=whole_s, whole_s=whole_s)
+    return fields.read(
+        "timeouts",
+        lambda node: _apart(node, problems),
+        example=TIMEOUTS_EXAMPLE,
+        default=alone,
     )
 
 
-def _classes(node: Node, problems: Problems) -> tuple[str, ...]:
-    seen: list[str] = []
-
-    def parse(node: Node) -> str:
-        value = name(node)
-        if value in RESERVED or value.endswith(("_min", "_max")):
-            advice = f"rename it, e.g. {value}_reply"
-            raise Wrong(f"uses the name {show(value)}, which is a column of its own", advice=advice)
-        if value in seen:
-            raise Wrong(f"names {show(value)} twice", advice="keep one of the two")
-        seen.append(value)
-        return value
-
-    if not sequence(node).items:
-        raise Wrong("must name at least one class, got []")
-    return items(node, problems, parse, name="classes", example="classes: [fresh, stale]")
-
-
-def read_clients(node: Node, system: System, problems: Problems) -> tuple[Client, ...]:
-    """Return the clients, each of which is a column of cells."""
-    if not mapping(node).values:
-        raise Wrong("must name at least one client, got {}")
-    found = entries(
-        node,
-        problems,
-        lambda key, value: _client(key, value, system, problems),
-        example="{}",
+def _apart(node: Node, problems: Problems) -> TimeOuts:
+    fields = Fields(node, problems, keys=("connect", "first_byte", "whole"))
+    whole_s = fields.read("whole", seconds, example="60 s", default=DEFAULT_TIMEOUT_S)
+    return TimeOuts(
+        connect_s=fields.read("connect", seconds, example="2 s", default=whole_s),
+        first_byte_s=fields.read("first_byte", seconds, example="5 s", default=None),
+        whole_s=whole_s,
     )
-    return tuple(found.values())
-
-
-def _client(own_name: str, node: Node, system: System, problems: Problems) -> Client:
-    fields = Fields(node, problems, keys=("query", "headers", "env"))
-    return Client(
-        name=own_name,
-        query=fields.read(
-            "query",
-            lambda node: texts(node, problems, line, example='"true"'),
-            example='{raw: "true"}',
-            default=EMPTY,
-        ),
-        headers=fields.read(
-            "headers",
-            lambda node: read_headers(node, problems),
-            example="{accept-language: uk}",
-            default=EMPTY,
-        ),
-        env=fields.read(
-            "env",
-            lambda node: _environments(node, system, problems),
-            example='{front: {RETRIES: "0"}}',
-            default=NO_ENVIRONMENTS,
-        ),
-    )
-
-
-def _environments(
-    node: Node, system: System, problems: Problems
-) -> Mapping[str, Mapping[str, str]]:
-    """Return extra environment by service; only a service that the lab starts can have some."""
-    started = {service.name: service for service in system.services if service.run}
-    known = choice(started, kind="service that the lab starts")
-
-    def parse(key: str, value: Node) -> Mapping[str, str]:
-        known(Scalar(place=mapping(node).key_places[key], text=key, is_text=True))
-        own = template((*OWN, *addresses(started[key].needs)), services=started)
-        return environment(value, problems, own)
-
-    return MappingProxyType(entries(node, problems, parse, example='{RETRIES: "0"}'))

@@ -69,11 +69,15 @@ def read_process_fault(kind: str, node: MappingNode, system: System, problems: P
     """Return the fault of one of `PROCESS_KINDS`."""
     read, keys = _KINDS[kind]
     fields = Fields(node, problems, keys=(kind, *keys))
-    known = services(system, lambda service: service.name, kind="service that the lab starts")
+    known = services(system, _is_process, kind="service that the lab starts")
     if kind == "flush":
         known = services(system, lambda service: service.backing, kind="backing Redis")
     service = fields.require(kind, known, example="redis", stand_in="")
     return read(service, fields)
+
+
+def _is_process(service: Service) -> bool:
+    return service.url is None
 
 
 def services(system: System, suits: Callable[[Service], object], *, kind: str) -> Parser[str]:

@@ -5,17 +5,20 @@ import shlex
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, items, mapping, root, texts
 from lab.files.placeholders import OWN, addresses, template
 from lab.files.scalars import Parser, choice, http_path, name, seconds, text
 from lab.files.tree import ListNode, MappingNode, Node
-from lab.system import NO_ENVIRONMENT, Counter, Service, System
+from lab.files.urls import service_url, this_machine_url
+from lab.system import LOAD, NO_ENVIRONMENT, Counter, Service, System
 
+URL_EXAMPLE = "http://127.0.0.1:8080"
 RUN_EXAMPLE = '"{python} -m rates_api --port {port}"'
-_RUN_KEYS = ("run", "ready", "ready_timeout", "chaos", "attempts", "needs", "env", "inherit")
+_OF_ALL = ("ready", "ready_timeout", "chaos", "attempts")
+_RUN_KEYS = ("run", *_OF_ALL, "needs", "env", "inherit")
 _SERVICE_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -27,17 +30,20 @@ def read_system(path: Path) -> System:
         FileError: the file cannot be read, or something in it is wrong; a line each.
     """
     problems = Problems(path)
-    fields = root(path, problems, keys=("services",))
+    fields = root(path, problems, keys=("services", "toxiproxy"))
     services: dict[str, Service] = fields.require(
         "services",
         lambda node: _services(node, problems),
         example="{rates: {run: " + RUN_EXAMPLE + "}}",
         stand_in={},
     )
+    toxiproxy = fields.read(
+        "toxiproxy", this_machine_url, example="http://127.0.0.1:8474", default=None
+    )
     problems.check()
     order = _order(services, mapping(fields.node.values["services"]), problems)
     problems.check()
-    return System(path=path, services=tuple(services[each] for each in order))
+    return System(path=path, services=tuple(services[each] for each in order), toxiproxy=toxiproxy)
 
 
 def _services(node: Node, problems: Problems) -> dict[str, Service]:
@@ -46,6 +52,10 @@ def _services(node: Node, problems: Problems) -> dict[str, Service]:
         raise Wrong("must name at least one service, got {}")
     if not check_names(mapping(node), problems, _SERVICE_NAME, kind="service"):
         return {}
+    if LOAD in names:
+        advice = "give the service another name"
+        place = mapping(node).key_places[LOAD]
+        raise Wrong(f"has {show(LOAD)}, which is the load generator", advice=advice, place=place)
     return entries(
         node,
         problems,
@@ -55,9 +65,13 @@ def _services(node: Node, problems: Problems) -> dict[str, Service]:
 
 
 def _service(own_name: str, node: Node, names: tuple[str, ...], problems: Problems) -> Service:
-    fields = Fields(node, problems, keys=(*_RUN_KEYS, "backing"))
-    if "backing" in fields or "run" not in fields:
+    fields = Fields(node, problems, keys=(*_RUN_KEYS, "url", "backing"))
+    if "backing" in fields or not ("run" in fields or "url" in fields):
         return Service(name=own_name, backing=_backing(fields))
+    if "url" in fields:
+        _keep_alone("url", fields, _RUN_KEYS, but=_OF_ALL, why="it runs already")
+        url = fields.read("url", service_url, example=URL_EXAMPLE, default=None)
+        return Service(name=own_name, url=url, **_how_it_is_asked(fields))
     needs = fields.read(
         "needs",
         lambda node: items(
@@ -70,12 +84,6 @@ def _service(own_name: str, node: Node, names: tuple[str, ...], problems: Proble
     return Service(
         name=own_name,
         run=fields.read("run", _command(own_template), example=RUN_EXAMPLE, default=None),
-        ready=fields.read("ready", http_path, example="/health", default=None),
-        ready_timeout_s=fields.read("ready_timeout", seconds, example="30 s", default=30.0),
-        chaos=fields.read("chaos", http_path, example="/chaos", default=None),
-        attempts=fields.read(
-            "attempts", lambda node: _counter(node, problems), example=_COUNTER, default=None
-        ),
         needs=needs,
         env=fields.read(
             "env",
@@ -91,7 +99,41 @@ def _service(own_name: str, node: Node, names: tuple[str, ...], problems: Proble
             example="[API_KEY]",
             default=(),
         ),
+        **_how_it_is_asked(fields),
     )
+
+
+class _Questions(TypedDict):
+    ready: str | None
+    ready_timeout_s: float
+    chaos: str | None
+    attempts: Counter | None
+
+
+def _how_it_is_asked(fields: Fields) -> _Questions:
+    """Return what the lab asks a service over HTTP, whoever started it."""
+    problems = fields.problems
+    return {
+        "ready": fields.read("ready", http_path, example="/health", default=None),
+        "ready_timeout_s": fields.read("ready_timeout", seconds, example="30 s", default=30.0),
+        "chaos": fields.read("chaos", http_path, example="/chaos", default=None),
+        "attempts": fields.read(
+            "attempts", lambda node: _counter(node, problems), example=_COUNTER, default=None
+        ),
+    }
+
+
+def _keep_alone(
+    key: str, fields: Fields, keys: tuple[str, ...], *, why: str, but: tuple[str, ...] = ()
+) -> None:
+    for other in keys:
+        if other in fields and other not in but:
+            alone = f"keep {key} alone" if not but else f"remove {other}"
+            raise Wrong(
+                f"has {show(other)} beside {show(key)}",
+                advice=f"{alone}, {why}",
+                place=fields.node.key_places[other],
+            )
 
 
 def _variable(node: Node) -> str:
@@ -110,15 +152,9 @@ def _reachable(fields: Fields, needs: tuple[str, ...], names: tuple[str, ...]) -
 
 def _backing(fields: Fields) -> Literal["redis"]:
     if "backing" not in fields:
-        advice = f"write e.g. run: {RUN_EXAMPLE}, or backing: redis"
-        raise Wrong('has neither "run" nor "backing"', advice=advice)
-    for key in _RUN_KEYS:
-        if key in fields:
-            raise Wrong(
-                f'has {show(key)} beside "backing"',
-                advice="keep backing alone, the lab knows how to start it",
-                place=fields.node.key_places[key],
-            )
+        advice = f"write e.g. run: {RUN_EXAMPLE}, url: {URL_EXAMPLE}, or backing: redis"
+        raise Wrong('has none of "run", "url" and "backing"', advice=advice)
+    _keep_alone("backing", fields, ("url", *_RUN_KEYS), why="the lab knows how to start it")
     known = choice(("redis",), kind="backing server")
     fields.require("backing", known, example="redis", stand_in="redis")
     return "redis"

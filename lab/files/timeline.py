@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from lab.experiment import Burst, Event, Fault, Load, Objective, OutcomeRule, Timeline, go_together
+from lab.experiment import Burst, Event, Fault, Load, Objective, Timeline, go_together
 from lab.files.errors import Problems, Wrong, show
 from lab.files.faults import FAULT_EXAMPLE, read_faults
 from lab.files.fields import Fields, items, sequence
@@ -14,7 +14,7 @@ from lab.files.tree import ListNode, MappingNode, Node
 from lab.files.units import duration_s
 from lab.system import System
 from lab.timeline.phases import AFTER, BEFORE, TOGETHER, WHOLE
-from loadgen import Stage
+from loadgen import OutcomeRule, Stage
 from loadgen.schedule import planned_requests
 
 EVENT_EXAMPLE = f"{{at: 10 s, for: 5 s, faults: {FAULT_EXAMPLE}}}"
@@ -35,7 +35,11 @@ def planned_size(timeline: Timeline) -> tuple[int, int] | None:
 def with_sizes(timeline: Timeline, load: Load) -> Timeline:
     """Return the timeline with the size of the load for each burst without its own."""
     bursts = (
-        replace(burst, requests=burst.requests or load.requests, tasks=burst.tasks or load.tasks)
+        replace(
+            burst,
+            requests=burst.requests or load.requests or 1,
+            tasks=burst.tasks or load.tasks or 1,
+        )
         for burst in timeline.bursts
     )
     return replace(timeline, bursts=tuple(bursts))

@@ -12,6 +12,7 @@ _SECONDS = {
     "min": Decimal(60),
     "h": Decimal(3600),
 }
+_BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 MAX_MEBIBYTES = 1024 * 1024
 _MEBIBYTES = {"MiB": 1, "GiB": 1024}
 _NUMBER = r"[-+]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})"
@@ -53,6 +54,21 @@ def mebibytes(text: str) -> int:
     size = number * _MEBIBYTES[unit]
     if not 1 <= size <= MAX_MEBIBYTES or size != int(size):
         raise Wrong(f"must be whole MiB from 1 to {MAX_MEBIBYTES}, got {show(text)}")
+    return int(size)
+
+
+def size_bytes(text: str) -> int:
+    """Return a size such as `100 B` or `1.5 MiB` in bytes, a whole number from 0.
+
+    Raises:
+        Wrong: no number, no unit or another one, no whole bytes, or negative.
+    """
+    number, unit = _split(text, kind="a size such as 4 KiB")
+    if unit not in _BYTES:
+        raise Wrong(f"must be in B, KiB, MiB or GiB, got {show(text)}", advice=f"write {number} B")
+    size = number * _BYTES[unit]
+    if size < 0 or size != int(size):
+        raise Wrong(f"must be whole bytes, got {show(text)}")
     return int(size)
 
 

@@ -5,6 +5,7 @@ What says what, and where:
     wording     every word of a report, in English and in Ukrainian
     numbers     how a figure is written
     content     which figures stand in which row, beside what was published
+    tables      the tables below: the requests of a mix, what a sweep came to
     remarks     the lines below the table
     terminal, markdown   the same content, laid out
 """

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lab.experiment import ERROR_CLASS
 from lab.summary import CellSummary, Spread
+from lab.sweep import SweepRow
 from lab.verdicts import Outcome, Verdict
 
 
@@ -15,6 +16,8 @@ class Report:
     title: str
     classes: tuple[str, ...]  # outcome classes without `error`, in the order of the columns
     summaries: tuple[CellSummary, ...]
+    names: tuple[str, ...] = ()  # of the requests of a mix
+    sweep: tuple[SweepRow, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
 
@@ -24,13 +27,21 @@ class Report:
         speed = ("mean_ms", "p95_ms", "requests_per_s", "attempts_per_request")
         return (*self.classes, ERROR_CLASS, *speed)
 
+    @property
+    def is_sweep_only(self) -> bool:
+        """Whether every cell belongs to a sweep, which has a table of its own."""
+        return bool(self.sweep) and len(self.sweep) == len(self.summaries)
+
     def rows(self) -> Iterator["Row"]:
-        """Yield a row a cell, in the order of the summaries."""
+        """Yield a row a cell, in the order of the summaries; those of a sweep stand apart."""
+        swept = {row.client.name for row in self.sweep}
         verdicts = {
             (each.published.fault, each.published.client, each.published.figure): each
             for each in self.verdicts
         }
         for summary in self.summaries:
+            if summary.client in swept:
+                continue
             yield Row(
                 summary=summary,
                 entries=tuple(

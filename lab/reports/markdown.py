@@ -3,6 +3,7 @@
 from lab.reports.content import Entry, Report, Row
 from lab.reports.numbers import write, write_plain, write_spread
 from lab.reports.remarks import remarks
+from lab.reports.tables import SmallTable, small_tables
 from lab.reports.wording import Words
 from lab.verdicts import Agreement
 
@@ -12,19 +13,42 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[
 
 def render_markdown(report: Report, words: Words) -> str:
     """Return the title, the table and the remarks; ends with a line break."""
-    headings = [words.fault, words.client, *map(words.heading, report.figures)]
     lines = [
         f"# {plain_text(words.name(report.title))}",
         "",
-        table_line([plain_text(heading) for heading in headings]),
-        table_line(["---", "---", *("---:" for _ in report.figures)]),
-        *(table_line(_row(row, words)) for row in report.rows()),
-        "",
+        *_main(report, words),
+        *(line for table in small_tables(report, words) for line in _small(table)),
         words.how_to_read,
         "",
         *paragraphs([plain_text(line) for line in remarks(report, words)]),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _main(report: Report, words: Words) -> list[str]:
+    rows = [table_line(_row(row, words)) for row in report.rows()]
+    if report.is_sweep_only:
+        return []
+    headings = [words.fault, words.client, *map(words.heading, report.figures)]
+    return [
+        table_line([plain_text(heading) for heading in headings]),
+        table_line(["---", "---", *("---:" for _ in report.figures)]),
+        *rows,
+        "",
+    ]
+
+
+def _small(table: SmallTable) -> list[str]:
+    figures = len(table.headings) - table.names
+    lines = [
+        f"## {plain_text(table.title)}",
+        "",
+        table_line([plain_text(heading) for heading in table.headings]),
+        table_line([*["---"] * table.names, *["---:"] * figures]),
+        *(table_line([plain_text(cell) for cell in row]) for row in table.rows),
+        "",
+    ]
+    return [*lines, table.note, ""] if table.note else lines
 
 
 def table_line(cells: list[str]) -> str:

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from lab.reports.content import Entry, Report
 from lab.reports.numbers import write, write_plain, write_spread
 from lab.reports.remarks import remarks
+from lab.reports.tables import SmallTable, small_tables
 from lab.reports.wording import Words
 from lab.verdicts import Agreement
 
@@ -42,11 +43,14 @@ class TerminalReport:
         yield Text(self.words.name(self.report.title), style="bold")
         between = " " if options.max_width >= _WIDE else "\n"
         yield Text("")
-        if options.max_width < _NARROW:
-            yield from _list(self.report, self.words, signs)
-        else:
-            yield _table(self.report, self.words, signs, between=between)
-        yield Text("")
+        if not self.report.is_sweep_only:
+            if options.max_width < _NARROW:
+                yield from _list(self.report, self.words, signs)
+            else:
+                yield _table(self.report, self.words, signs, between=between)
+            yield Text("")
+        for table in small_tables(self.report, self.words):
+            yield from _small(table)
         yield Text(self.words.how_to_read, style="dim")
         for line in remarks(self.report, self.words):
             yield Text(line)
@@ -79,6 +83,20 @@ def _table(report: Report, words: Words, signs: _Signs, *, between: str) -> Tabl
         figures = (_entry(entry, words, signs, between=between) for entry in row.entries)
         table.add_row(*(Text(name) for name in names), *figures)
     return table
+
+
+def _small(small: SmallTable) -> Iterator[Table | Text]:
+    yield Text(small.title, style="bold")
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for place, heading in enumerate(small.headings):
+        justify: JustifyMethod = "left" if place < small.names else "right"
+        table.add_column(heading, justify=justify, overflow="fold")
+    for row in small.rows:
+        table.add_row(*map(Text, row))
+    yield table
+    if small.note:
+        yield Text(small.note, style="dim")
+    yield Text("")
 
 
 def _list(report: Report, words: Words, signs: _Signs) -> Iterator[Text]:

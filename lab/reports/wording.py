@@ -28,6 +28,12 @@ class Words:
     other_runs_line: str
     marked_line: str
     how_to_read: str
+    request: str
+    by_request: str
+    of_sweep: str
+    unbeaten: str
+    yes: str
+    how_to_read_sweep: str
     decimal_mark: str = "."
     names: Mapping[str, str] = field(  # conditions, clients and titles that have a translation
         default_factory=lambda: MappingProxyType({})
@@ -47,6 +53,7 @@ ENGLISH = Words(
     client="Client",
     figures=MappingProxyType(
         {
+            "requests": "Requests",
             "fresh": "Fresh",
             "stale": "Stale",
             "error": "Error",
@@ -76,6 +83,15 @@ ENGLISH = Words(
         "Medians of the runs, with the lowest and the highest of them; in brackets the published "
         "figure. Attempts: calls sent to the service under fault."
     ),
+    request="Request",
+    by_request="Each request of the mix",
+    of_sweep="What each setting of {sweep} buys and costs",
+    unbeaten="Unbeaten",
+    yes="yes",
+    how_to_read_sweep=(
+        "Unbeaten: under that fault no other setting has as high a share of {wanted} for as little "
+        "in mean, p95 and attempts, and is better in one of the four."
+    ),
 )
 
 UKRAINIAN = Words(
@@ -83,6 +99,7 @@ UKRAINIAN = Words(
     client="Клієнт",
     figures=MappingProxyType(
         {
+            "requests": "Запитів",
             "fresh": "Свіжі",
             "stale": "З кешу",
             "error": "Помилки",
@@ -114,6 +131,15 @@ UKRAINIAN = Words(
     how_to_read=(
         "Медіани запусків, найменше й найбільше значення; у дужках надруковане значення. "
         "Спроби: виклики до сервісу зі збоями."
+    ),
+    request="Запит",
+    by_request="Кожен запит суміші",
+    of_sweep="Що дає й чого коштує кожне налаштування {sweep}",
+    unbeaten="Неперевершене",
+    yes="так",
+    how_to_read_sweep=(
+        "Неперевершене: за цього збою жодне інше налаштування не має такої ж частки «{wanted}» за "
+        "такі ж середній час, p95 і кількість спроб або менші, будучи кращим хоч в одному."
     ),
     decimal_mark=",",
     names=MappingProxyType(

@@ -1,10 +1,12 @@
 """The HTTP API of a running lab, JSON over its unix socket.
 
 `GET /status`
-    `{"system", "file", "pid", "since", "services": [...], "faults": [...]}`. A service is
+    `{"system", "file", "pid", "since", "services": [...], "links": [...], "faults": [...]}`. A
+    service is
     `{"name", "state", "url", "ready", "chaos", "pid", "exitCode", "breaker"}`: `state` is one of
     `running`, `paused`, `stopped`, `ended` (by itself) and `not ours`; `ready` and `chaos` are
-    whole URLs; `breaker` is the field of that name at the service's `attempts` path. A fault is
+    whole URLs; `breaker` is the field of that name at the service's `attempts` path. A link,
+    with a proxy on it, is `{"link", "url"}`: the address that leads through it. A fault is
     `{"id", "kind", "service", "fields", "since", "until", "leftS", "leaseS", "on"}`: `until` and
     `leftS` are null where it stays until it is taken off, `leaseS` is how long it would outlive a
     lab that is killed, `on` whether it has its effect (null: cannot be told now). What is not

@@ -13,7 +13,7 @@ from typing import Literal
 from lab import redis_server
 from lab.control import NoAnswerError, ask
 from lab.errors import UsageError
-from lab.experiment import ChaosFault, ProcessFault
+from lab.experiment import LEASED, ProcessFault
 from lab.faults.chaos import LEASE_S
 from lab.files.errors import show, suggest
 from lab.manifest import plain
@@ -78,8 +78,21 @@ class LiveSystem:
             "pid": os.getpid(),
             "since": _wire_time(self._since),
             "services": [task.result() for task in services],
+            "links": self.links_status(),
             "faults": [task.result() for task in faults],
         }
+
+    def links_status(self) -> list[Document]:
+        """Return the links that can be made sick, each with the address that leads through it."""
+        return [
+            {
+                "link": str(link),
+                "url": redis_server.without_password(
+                    self.running.expand(f"{{{link.target}.url}}", source=link.source)
+                ),
+            }
+            for link in self.running.places
+        ]
 
     async def service_status(self, service: Service) -> Document:
         """Return one service's part of the status."""
@@ -118,9 +131,10 @@ class LiveSystem:
             raise UnknownError(f"there is no verb {show(verb)}; {suggest(verb, self._verbs)}")
         service = self.service(name)
         if not self.running.is_ours(name):
+            way = f"unset {redis_server.URL_VARIABLE}" if service.backing else "give it a run"
             raise ConflictError(
-                f"{name} was there before the lab, which leaves it alone; unset "
-                f"{redis_server.URL_VARIABLE} to have one of the lab's own"
+                f"{name} was there before the lab, which leaves it alone; {way} to have one of "
+                "the lab's own"
             )
         async with self._turns[name]:
             await self._verbs[verb](service)
@@ -229,14 +243,14 @@ async def fault_status(live: LiveFault) -> Document:
         "since": _wire_time(live.since),
         "until": live.until and _wire_time(live.until),
         "leftS": None if left_s is None else round(left_s, 3),
-        "leaseS": LEASE_S if isinstance(live.fault, ChaosFault) else None,
+        "leaseS": LEASE_S if isinstance(live.fault, LEASED) else None,
         "on": await live.is_on(),
     }
 
 
 def fields_of(live: LiveFault) -> Document:
     """Return how the fault was set, beside its kind and its service."""
-    if isinstance(live.fault, ChaosFault):
+    if isinstance(live.fault, LEASED):
         return dict(live.fault.document)
     return {
         name: value for name, value in plain(live.fault).items() if name not in {"kind", "service"}

@@ -33,7 +33,28 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="to find it by; the file's name without .yaml by default")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     parser.add_argument("--seed", type=int, metavar="S", help="of the faults' dice")
+    parser.add_argument(
+        "--link",
+        action="append",
+        default=[],
+        dest="links",
+        metavar="'FRONT -> RATES'",
+        help="put a proxy on a link, for faults on it; may be repeated",
+    )
+    add_allow_host(parser)
     parser.set_defaults(command=_up)
+
+
+def add_allow_host(parser: argparse.ArgumentParser) -> None:
+    """Add --allow-host."""
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        dest="allowed_hosts",
+        metavar="NAME",
+        help="another machine, yours to load and to make sick; may be repeated",
+    )
 
 
 def _add_status(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +109,14 @@ def _up(options: argparse.Namespace) -> int:
     from lab.up.up_command import UpOptions, up_command  # noqa: PLC0415 - heavy
 
     return up_command(
-        UpOptions(file=options.file, name=options.name, out=options.out, seed=options.seed)
+        UpOptions(
+            file=options.file,
+            name=options.name,
+            out=options.out,
+            seed=options.seed,
+            links=options.links,
+            allowed_hosts=options.allowed_hosts,
+        )
     )
 
 

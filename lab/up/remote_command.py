@@ -11,7 +11,7 @@ from rich.console import Console
 from lab.errors import UsageError
 from lab.files.errors import show, suggest
 from lab.up.client import LabClient
-from lab.up.tables import fault_in_words, faults_table, services_table
+from lab.up.tables import fault_in_words, faults_table, links_table, services_table
 
 FOLLOW_EVERY_S = 0.25
 
@@ -23,6 +23,8 @@ def status_command(system: str | None) -> int:
     console = Console()
     console.print(f"{status['system']}, up since {status['since'][:19]}Z", highlight=False)
     console.print(services_table(status["services"]))
+    if status["links"]:
+        console.print(links_table(status["links"]))
     if status["faults"]:
         console.print(faults_table(status["faults"]))
     else:
@@ -54,6 +56,7 @@ def clear_command(kind: str, service: str, *, system: str | None) -> int:
     with LabClient(system) as lab:
         status = lab.status()
         names = [each["name"] for each in status["services"]]
+        names += [each["link"] for each in status["links"]]
         if service not in names:
             raise UsageError(f"there is no service {show(service)}; {suggest(service, names)}")
         faults = [each for each in status["faults"] if each["service"] == service]

@@ -30,6 +30,14 @@ def services_table(services: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
+def links_table(links: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a row a link that can be made sick: where its traffic goes in."""
+    table = _table("link", "url")
+    for link in links:
+        table.add_row(Text(link["link"], style="bold"), Text(link["url"]))
+    return table
+
+
 def faults_table(faults: Sequence[Mapping[str, Any]]) -> Table:
     """Return a row a fault: what it is, since when, and for how long still."""
     table = _table("fault", "kind", "service", "how", "since", "left")

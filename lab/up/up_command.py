@@ -4,6 +4,7 @@ import asyncio
 import random
 import socket
 import sys
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,18 +13,21 @@ from pathlib import Path
 from rich.console import Console
 
 from lab import redis_server
-from lab.errors import NoValidData
+from lab.errors import NoValidData, UsageError
 from lab.files import read_system
+from lab.files.errors import Wrong
+from lab.files.links import LINK_EXAMPLE, read_link
+from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, run_until_signal
 from lab.record import ResultFolder
 from lab.running import RunningSystem, bring_up
-from lab.system import System
+from lab.system import Link, System
 from lab.up.api import Api
 from lab.up.live_faults import LiveFault, live_faults
 from lab.up.live_system import LiveSystem, fields_of
 from lab.up.server import served
 from lab.up.sockets import claimed
-from lab.up.tables import fields_in_words, services_table
+from lab.up.tables import fields_in_words, links_table, services_table
 
 LOOK_EVERY_S = 0.5
 
@@ -36,6 +40,8 @@ class UpOptions:
     name: str | None
     out: Path
     seed: int | None
+    links: Sequence[str] = ()  # where a proxy is to be put
+    allowed_hosts: Sequence[str] = ()  # beside this machine
 
 
 def up_command(options: UpOptions) -> int:
@@ -46,24 +52,42 @@ def up_command(options: UpOptions) -> int:
             started.
     """
     system = read_system(options.file)
+    check_hosts(system, options.allowed_hosts)
+    links = _links(options.links, system)
     if any(service.backing == "redis" for service in system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
     name = options.name or system.path.stem
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     with claimed(name) as listener:
         folder = ResultFolder.create(options.out, f"up-{name}", datetime.now(UTC))
-        return run_until_signal(_Stay(name, system, folder, seed).run(listener))
+        return run_until_signal(_Stay(name, system, folder, seed, links).run(listener))
+
+
+def _links(texts: Sequence[str], system: System) -> tuple[Link, ...]:
+    try:
+        return tuple(dict.fromkeys(read_link(text, system) for text in texts))
+    except Wrong as wrong:
+        advice = wrong.advice or f"write e.g. --link '{LINK_EXAMPLE}'"
+        raise UsageError(f"--link {wrong.what}; {advice}") from None
 
 
 class _Stay:
     """One system from coming up to going down."""
 
-    def __init__(self, name: str, system: System, folder: ResultFolder, seed: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        system: System,
+        folder: ResultFolder,
+        seed: int,
+        links: Collection[Link],
+    ) -> None:
         self._name = name
         self._system = system
         self._folder = folder
         self._chance = random.Random(seed)
         self._seed = seed
+        self._links = links
 
     async def run(self, listener: socket.socket) -> int:
         """Return the exit code: INTERRUPTED after a signal, 3 with a message after a failure."""
@@ -73,7 +97,7 @@ class _Stay:
         try:
             async with (
                 served(api.app(), listener),
-                bring_up(self._system, self._folder.logs) as running,
+                bring_up(self._system, self._folder.logs, self._links) as running,
                 live_faults(running, self._chance, self._note) as faults,
             ):
                 live = LiveSystem(self._name, running, faults, self._folder.logs)
@@ -114,6 +138,8 @@ async def _show(live: LiveSystem) -> None:
     services = [await live.service_status(each) for each in live.running.system.services]
     with suppress(OSError):  # nobody reads
         Console().print(services_table(services))
+        if links := live.links_status():
+            Console().print(links_table(links))
         print(
             f"\n{live.name} is up; Ctrl-C brings it down. From another terminal:\n"
             "  python -m lab status\n"

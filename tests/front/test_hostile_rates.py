@@ -100,6 +100,18 @@ def test_a_hostile_reply_is_a_failure_of_rates_and_never_of_the_converter(
     assert "Redis holds no rate of PLN" in unknown.json()["detail"]
 
 
+@pytest.mark.parametrize("mark", ["\xff", "a\tb", "x" * 300])
+def test_a_mark_of_a_fault_that_fits_no_header_is_dropped(
+    mark: str, front: httpx.Client, hostile: ScriptedRates
+) -> None:
+    hostile.script = reply(rate(value=41.2031), "200 OK", f"X-Chaos: {mark}")
+
+    response = convert(front, "USD", "false")
+
+    assert response.json()["source"] == "fresh"
+    assert "x-chaos" not in response.headers
+
+
 def test_an_unknown_currency_is_passed_on_and_no_failure(
     front: httpx.Client, hostile: ScriptedRates
 ) -> None:

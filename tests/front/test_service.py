@@ -101,6 +101,31 @@ def test_bad_input_is_a_problem(query: dict[str, str], status: int, front: httpx
     assert response.headers["content-type"] == "application/problem+json"
 
 
+def test_a_reply_passes_on_the_fault_that_touched_the_last_attempt(
+    front: httpx.Client, rates: Running
+) -> None:
+    healthy = convert(front)
+    sicken(rates, "delayMs=5")
+    delayed = convert(front)
+    sicken(rates, "failure=1")
+    failed = convert(front, raw="true")
+    unknown = convert(front, **{"from": "PLN"}, raw="true")
+    for _ in range(4):
+        convert(front)
+    rejected = convert(front)
+
+    replies = (healthy, delayed, failed, unknown, rejected)
+    assert breaker(front) == "open"
+    assert [reply.status_code for reply in replies] == [200, 200, 200, 503, 200]
+    assert [reply.headers.get("x-chaos") for reply in replies] == [
+        None,
+        "delay",
+        "failure",
+        "failure",
+        None,
+    ]
+
+
 def test_retries_make_most_of_30_percent_failures_good(rates: Running, redis: Valkey) -> None:
     with (
         service("front", RATES_URL=rates.url, REDIS_URL=redis.url) as front,

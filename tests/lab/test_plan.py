@@ -3,16 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import Client, Condition, Experiment, Load, OutcomeRule, Override, Request
+from lab.experiment import Client, Condition, Experiment, Load, Override, Request
 from lab.plan import Selection, SelectionError, parse_selection, plan
 from lab.system import System
+from loadgen import JsonFieldRule
 
 EXPERIMENT = Experiment(
     path=Path("x.yaml"),
     title="x",
     system=System(path=Path("s.yaml"), services=()),
-    load=Load(request=Request(method="GET", url="{front.url}/"), requests=200, tasks=4),
-    outcome=OutcomeRule(json_field="source", classes=("fresh",)),
+    load=Load(mix=(Request(method="GET", url="{front.url}/"),), requests=200, tasks=4),
+    outcome=JsonFieldRule(json_field="source", classes=("fresh",)),
     clients=(Client(name="resilient"), Client(name="raw")),
     conditions=(Condition(name="none"), Condition(name="30 % replies 500")),
     warmup=1,
@@ -42,6 +43,28 @@ def test_an_override_changes_only_its_numbers_in_only_its_cells() -> None:
         (8, 4, 5, 0),
         (200, 4, 5, 1),
         (200, 4, 5, 1),
+    ]
+
+
+def test_an_override_may_put_a_duration_in_place_of_requests_and_a_rate_in_place_of_tasks() -> None:
+    overrides = (
+        Override(client="raw", duration_s=3),
+        Override(fault="none", rate_per_s=50),
+    )
+
+    cells = plan(replace(EXPERIMENT, overrides=overrides))
+
+    assert [(c.requests, c.duration_s, c.tasks, c.rate_per_s) for c in cells] == [
+        (200, None, None, 50),
+        (None, 3, None, 50),
+        (200, None, 4, None),
+        (None, 3, 4, None),
+    ]
+    assert [(c.planned_requests, c.planned_s) for c in cells] == [
+        (200, 4),
+        (150, 3),
+        (200, None),
+        (None, 3),
     ]
 
 

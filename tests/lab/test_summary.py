@@ -87,6 +87,19 @@ def test_a_planned_cell_without_runs_is_there_and_says_so(tmp_path: Path) -> Non
     assert (second.name, second.runs) == ("500 ms delay / raw", 1)
 
 
+def test_a_share_is_taken_in_each_run_of_its_own_requests(tmp_path: Path) -> None:
+    rows = [
+        run("none", "raw", requests=100, fresh=50),
+        run("none", "raw", requests=1000, fresh=1000),
+        run("none", "raw", requests=10, fresh=6),
+    ]
+
+    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
+
+    assert cell.shares["fresh"] == Spread(median=0.6, low=0.5, high=1)
+    assert cell.requests == 100
+
+
 @pytest.mark.parametrize("name", ["null", "NA", "007", "1e3", "True"])
 def test_a_condition_keeps_its_name_whatever_it_looks_like(tmp_path: Path, name: str) -> None:
     [cell] = summarise(_runs(tmp_path, run(name, "raw", fresh=1)), classes=CLASSES)

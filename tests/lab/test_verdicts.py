@@ -7,7 +7,10 @@ from lab.verdicts import Agreement, Verdict, check, judge
 
 def _summary(fault: str, client: str, **medians: float) -> CellSummary:
     figures = {name: Spread(median=value, low=0, high=999) for name, value in medians.items()}
-    return CellSummary(fault=fault, client=client, requests=200, runs=5, figures=figures)
+    shares = {name: Spread(median=value / 200, low=0, high=1) for name, value in medians.items()}
+    return CellSummary(
+        fault=fault, client=client, requests=200, runs=5, figures=figures, shares=shares
+    )
 
 
 def _published(fault: str, client: str, figure: str = "fresh") -> PublishedFigure:
@@ -73,7 +76,7 @@ def test_an_expectation_compares_the_median_with_its_bound(
     assert [outcome.holds for outcome in outcomes] == [below, equal, above]
 
 
-def test_a_share_is_taken_of_the_planned_requests() -> None:
+def test_a_share_is_held_against_a_share() -> None:
     share = Expectation(figure="fresh", comparison="==", value=0.965, is_share=True)
 
     [outcome] = check([_summary("none", "raw", fresh=193)], [share])

@@ -11,8 +11,8 @@ from lab.experiment import (
     FilesFault,
     FlapFault,
     FlushFault,
+    Load,
     MemoryFault,
-    OutcomeRule,
     Override,
     ProcessFault,
     PublishedFigure,
@@ -21,6 +21,7 @@ from lab.experiment import (
 )
 from lab.files import read_experiment, read_system
 from lab.system import Counter
+from loadgen import JsonFieldRule, TimeOuts
 from tests.lab.files.folder import EXPERIMENT, SYSTEM, write_folder
 
 
@@ -28,16 +29,14 @@ def test_an_experiment_is_read_with_its_system_and_its_published_figures(tmp_pat
     experiment = read_experiment(write_folder(tmp_path))
 
     assert experiment.name == "x"
-    assert experiment.load.request == Request(
-        method="GET", url="{front.url}/convert?from=USD&amount=100"
-    )
-    assert (experiment.load.requests, experiment.load.tasks, experiment.load.timeout_s) == (
-        200,
-        4,
-        60.0,
+    assert experiment.load == Load(
+        mix=(Request(method="GET", url="{front.url}/convert?from=USD&amount=100"),),
+        requests=200,
+        tasks=4,
+        time_outs=TimeOuts(connect_s=60, whole_s=60),
     )
     assert (experiment.warmup, experiment.repeats) == (1, 5)
-    assert experiment.outcome == OutcomeRule(json_field="source", classes=("fresh", "stale"))
+    assert experiment.outcome == JsonFieldRule(json_field="source", classes=("fresh", "stale"))
     assert experiment.clients == (
         Client(name="resilient"),
         Client(name="raw", query={"raw": "true"}),

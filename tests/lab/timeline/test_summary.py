@@ -15,7 +15,6 @@ from lab.experiment import (
     Experiment,
     Load,
     Objective,
-    OutcomeRule,
     Request,
     Timeline,
 )
@@ -27,7 +26,7 @@ from lab.timeline.report import TerminalPage, TimelineReport, markdown, page_of
 from lab.timeline.runner import TimelineRun
 from lab.timeline.summary import check, summarise
 from lab.timeline.wording import TIMELINE_LANGUAGES
-from loadgen import Stage
+from loadgen import JsonFieldRule, Stage
 
 SICK = Event(
     name="sick",
@@ -45,8 +44,8 @@ EXPERIMENT = Experiment(
     path=Path("x.yaml"),
     title="Over time",
     system=System(path=Path("s.yaml"), services=()),
-    load=Load(request=Request(method="GET", url=""), requests=100, tasks=10),
-    outcome=OutcomeRule(json_field="source", classes=("fresh",)),
+    load=Load(mix=(Request(method="GET", url=""),), requests=100, tasks=10),
+    outcome=JsonFieldRule(json_field="source", classes=("fresh",)),
     clients=(Client(name="direct"),),
     timeline=TIMELINE,
 )

@@ -4,7 +4,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,11 @@ class RunningLab:
         """Return the port of a service."""
         return int(str(self.service(name)["url"]).removesuffix("/0").rpartition(":")[2])
 
+    def link(self, name: str) -> str:
+        """Return the address that leads through the proxy on a link."""
+        links = self.ask("GET", "/status").json()["links"]
+        return next(str(each["url"]) for each in links if each["link"] == name)
+
     def clear(self) -> None:
         """Take all faults off."""
         for fault in self.faults():
@@ -76,13 +81,20 @@ def runtime_folder() -> Iterator[Path]:
 
 @contextmanager
 def lab_up(
-    folder: Path, runtime: Path, system: str = SYSTEM, name: str = "small", **env: str
+    folder: Path,
+    runtime: Path,
+    system: str = SYSTEM,
+    name: str = "small",
+    *,
+    links: Sequence[str] = (),
+    **env: str,
 ) -> Iterator[RunningLab]:
-    """Keep *system* up until the block ends."""
+    """Keep *system* up until the block ends, with a proxy on each of *links*."""
     file = folder / f"{name}.yaml"
     file.write_text(system)
     out = folder / "out"
-    process = LabProcess("up", file, "--out", out, XDG_RUNTIME_DIR=str(runtime), **env)
+    options = [word for link in links for word in ("--link", link)]
+    process = LabProcess("up", file, "--out", out, *options, XDG_RUNTIME_DIR=str(runtime), **env)
     try:
         process.wait_for("system.up", out / f"up-{name}" / "latest", READY_S)
         socket = runtime / "resilience-lab" / (name + ENDING)

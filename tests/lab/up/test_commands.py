@@ -149,7 +149,7 @@ def test_a_service_that_ended_by_itself_is_told_and_can_be_started(lab: RunningL
             'chaos names "rats", which is no service with a "chaos" path',
         ),
         (None, "chaos rats --clear", 'there is no service "rats"; did you mean "rates"?'),
-        (None, "fault chaoss rates", "fault must have exactly one of the keys chaos, pause"),
+        (None, "fault chaoss rates", "fault must have exactly one of the keys chaos, link, pause"),
         (None, "logs rats", 'there is no service "rats" in small'),
         (None, "status smal", 'no system called "smal" is up; did you mean "small"?'),
     ],

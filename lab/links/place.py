@@ -1,0 +1,34 @@
+"""What can be done on a link, whoever does it."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Place(Protocol):
+    """Where a link's traffic passes and can be made sick.
+
+    Its faults are documents as `fault_proxy` takes them. What does not answer, or refuses, raises
+    `NoValidData` in `put_on` and counts as a no elsewhere.
+    """
+
+    @property
+    def port(self) -> int:
+        """Where the caller connects, on loopback."""
+
+    async def put_on(self, document: Mapping[str, object]) -> str:
+        """Put a fault on beside those that are on; return its id."""
+
+    async def renew(self, fault_id: str, ttl_s: float) -> bool:
+        """Let a fault last so long from now; tell whether it is known."""
+
+    async def take_off(self, fault_id: str) -> None:
+        """Take a fault off, if it is on."""
+
+    async def is_on(self, fault_id: str) -> bool:
+        """Tell whether a fault is on."""
+
+    async def is_clear(self) -> bool:
+        """Tell whether none is on."""
+
+    async def connections(self) -> int | None:
+        """Return how many connections have come so far; None where nobody counts."""

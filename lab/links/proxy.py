@@ -1,0 +1,92 @@
+"""A place of the lab's own on a link: a `fault_proxy` process, asked over its control."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import httpx
+
+from lab.control import Answer, NoAnswerError, ask
+from lab.errors import NoValidData
+
+ANSWER_S = 3.0
+_AT_ONCE_S = 0.001  # a reset hits the connections that stand when it is put on
+
+
+class ProxyPlace:
+    """One proxy that runs; its faults end by themselves when their leases do.
+
+    Args:
+        http: to ask it with.
+        port: where the caller connects, on loopback.
+        control_port: where faults are asked for, on loopback.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, *, port: int, control_port: int) -> None:
+        self.port = port
+        self._http = http
+        self._control = f"http://127.0.0.1:{control_port}"
+
+    async def put_on(self, document: Mapping[str, object]) -> str:
+        """Put a fault on; `NoValidData` if the proxy refuses it or does not answer.
+
+        Where connects are refused, connections that stand are reset: else a caller that keeps its
+        connections would notice nothing.
+        """
+        fault_id = await self._post(document)
+        if document["kind"] == "refused":
+            await self._post({"kind": "reset", "ttlS": _AT_ONCE_S})
+        return fault_id
+
+    async def _post(self, document: Mapping[str, object]) -> str:
+        try:
+            answer = await self._ask("POST", "/faults", dict(document))
+        except NoAnswerError as failure:
+            raise NoValidData(f"the proxy at {self._control} does not answer: {failure}") from None
+        if answer.status != HTTPStatus.CREATED:
+            why = answer.body[:300].decode(errors="replace")
+            raise NoValidData(f"the proxy at {self._control} refused {dict(document)}: {why}")
+        return str(answer.field("id"))
+
+    async def renew(self, fault_id: str, ttl_s: float) -> bool:
+        """Renew its lease; False if it has run out."""
+        try:
+            answer = await self._ask("PATCH", f"/faults/{fault_id}", {"ttlS": ttl_s})
+        except NoAnswerError:
+            return True  # it is not known to have run out
+        return answer.status != HTTPStatus.NOT_FOUND
+
+    async def take_off(self, fault_id: str) -> None:
+        """Take it off; where the proxy does not answer the lease ends it instead."""
+        try:
+            await self._ask("DELETE", f"/faults/{fault_id}")
+        except NoAnswerError:
+            return
+
+    async def is_on(self, fault_id: str) -> bool:
+        """Tell whether the proxy answers that it is on."""
+        return fault_id in (await self._ids() or ())
+
+    async def is_clear(self) -> bool:
+        """Tell whether the proxy answers that nothing is on."""
+        return await self._ids() == []
+
+    async def connections(self) -> int | None:
+        """Return how many have come since it started."""
+        try:
+            counts = (await self._ask("GET", "/stats")).field("connections")
+        except NoAnswerError:
+            return None
+        return counts["total"] if isinstance(counts, dict) else None
+
+    async def _ids(self) -> list[str] | None:
+        try:
+            faults = (await self._ask("GET", "/faults")).field("faults")
+        except NoAnswerError:
+            return None
+        return [each["id"] for each in faults] if isinstance(faults, list) else None
+
+    async def _ask(
+        self, method: str, path: str, document: dict[str, object] | None = None
+    ) -> Answer:
+        url = self._control + path
+        return await ask(self._http, method, url, within_s=ANSWER_S, document=document)

@@ -1,0 +1,82 @@
+"""Tables below the main one: the requests of a mix apart, and what a sweep came to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab.experiment import ERROR_CLASS, REQUEST_FIGURES
+from lab.reports.content import Report
+from lab.reports.numbers import write, write_share
+from lab.reports.wording import Words
+from lab.sweep import COSTS, SweepRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallTable:
+    """Words in rows; the first `names` columns are names, the others figures."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: int
+    note: str = ""
+
+
+def small_tables(report: Report, words: Words) -> Iterator[SmallTable]:
+    """Yield the tables that the report has reason for."""
+    if report.names:
+        yield _by_request(report, words)
+    for sweep in dict.fromkeys(row.client.sweep for row in report.sweep):
+        rows = [row for row in report.sweep if row.client.sweep == sweep]
+        yield _of_sweep(sweep, rows, report.classes, words)
+
+
+def _by_request(report: Report, words: Words) -> SmallTable:
+    figures = ("requests", *report.classes, ERROR_CLASS, *REQUEST_FIGURES)
+    return SmallTable(
+        title=words.by_request,
+        headings=(words.fault, words.client, words.request, *map(words.heading, figures)),
+        rows=tuple(
+            (
+                *(words.name(each) for each in (summary.fault, summary.client)),
+                name,
+                *(_median(report, place, f"{name}.{figure}", words) for figure in figures),
+            )
+            for place, summary in enumerate(report.summaries)
+            for name in report.names
+        ),
+        names=3,
+    )
+
+
+def _median(report: Report, place: int, figure: str, words: Words) -> str:
+    spread = report.summaries[place].figures.get(figure)
+    return words.missing if spread is None else write(figure, spread.median, words)
+
+
+def _of_sweep(
+    sweep: str, rows: list[SweepRow], classes: tuple[str, ...], words: Words
+) -> SmallTable:
+    settings = [name.replace("_", " ") for name in rows[0].client.settings]
+    figures = (*classes, ERROR_CLASS, *COSTS)
+    return SmallTable(
+        title=words.of_sweep.format(sweep=words.name(sweep)),
+        headings=(words.fault, *settings, *map(words.heading, figures), words.unbeaten),
+        rows=tuple(_sweep_row(row, classes, words) for row in rows),
+        names=1 + len(settings),
+        note=words.how_to_read_sweep.format(wanted=words.heading(classes[0])),
+    )
+
+
+def _sweep_row(row: SweepRow, classes: tuple[str, ...], words: Words) -> tuple[str, ...]:
+    shares = (row.shares.get(name) for name in (*classes, ERROR_CLASS))
+    costs = ((cost, row.costs.get(cost)) for cost in COSTS)
+    return (
+        words.name(row.fault),
+        *row.client.settings.values(),
+        *(
+            words.missing if share is None else write_share(round(share, 3), words)
+            for share in shares
+        ),
+        *(words.missing if value is None else write(cost, value, words) for cost, value in costs),
+        words.yes if row.is_unbeaten else "",
+    )
