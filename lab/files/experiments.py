@@ -9,10 +9,11 @@ from lab.files.beside import beside
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
 from lab.files.clients import read_clients
 from lab.files.errors import Problems
-from lab.files.faults import FAULT_EXAMPLE, read_conditions
+from lab.files.extensions import INSTALLED, read_extensions
+from lab.files.faults import FAULT_EXAMPLE, is_built_in, read_conditions
 from lab.files.fields import Fields, root
 from lab.files.load import REQUEST_EXAMPLE, read_load
-from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, read_outcome
+from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, is_built_in_rule, read_outcome
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
 from lab.files.services import read_system
@@ -25,6 +26,7 @@ Bound = TypeVar("Bound", Override, Expectation)
 _EXAMPLES = {  # every key, with how it may look
     "title": "What a retry buys",
     "system": "../systems/rates.yaml",
+    "extensions": "[my_faults.py]",
     "load": f"{{request: {REQUEST_EXAMPLE!r}, requests: 200, tasks: 4}}",
     "outcome": OUTCOME_EXAMPLE,
     "clients": "{raw: {}}",
@@ -93,17 +95,28 @@ def _clients_of(name: str | None, experiment: Experiment) -> list[str | None]:
 
 
 def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:
+    extensions = keys.read(
+        "extensions", lambda node: read_extensions(node, problems, _is_built_in), INSTALLED
+    )
     return Experiment(
         path=path,
         title=keys.require("title", name, ""),
         system=system,
         load=keys.require("load", lambda node: read_load(node, system, problems), _NO_LOAD),
-        outcome=keys.require("outcome", lambda node: read_outcome(node, problems), NO_RULE),
+        outcome=keys.require(
+            "outcome", lambda node: read_outcome(node, problems, extensions), NO_RULE
+        ),
         clients=keys.require("clients", lambda node: read_clients(node, system, problems), ()),
-        conditions=keys.require("faults", lambda node: read_conditions(node, system, problems), ()),
+        conditions=keys.require(
+            "faults", lambda node: read_conditions(node, system, problems, extensions), ()
+        ),
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )
+
+
+def _is_built_in(kind: str) -> bool:
+    return is_built_in(kind) or is_built_in_rule(kind)
 
 
 class _Keys:
