@@ -53,6 +53,8 @@ def read_fault(
     node = mapping(node)
     known_kinds = (*_KINDS, *(kind for kind in extensions.faults if kind not in _KINDS))
     kinds = [kind for kind in known_kinds if kind in node.values]
+    if kinds == ["chaos", "flap"]:  # an injector may flap as well
+        kinds = ["chaos"]
     if len(kinds) != 1:
         got = "none of them" if not kinds else " and ".join(kinds)
         raise Wrong(f"must have exactly one of the keys {', '.join(known_kinds)}, got {got}")
