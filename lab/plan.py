@@ -87,13 +87,26 @@ def plan(
         SelectionError: *only* names an unknown condition or client.
     """
     _check(only.faults, [each.name for each in experiment.conditions], kind="fault")
-    clients = [each.name for each in experiment.clients]
-    sweeps = [each.sweep for each in experiment.clients if each.sweep]
-    _check(only.clients, list(dict.fromkeys([*clients, *sweeps])), kind="client")
+    clients = pick_clients(experiment, only)
     return tuple(
         _cell(experiment, condition, client, repeats)
         for condition in experiment.conditions
         if not only.faults or condition.name in only.faults
+        for client in clients
+    )
+
+
+def pick_clients(experiment: Experiment, only: Selection) -> tuple[Client, ...]:
+    """Return the clients that *only* picks, by name or by sweep, in the file's order.
+
+    Raises:
+        SelectionError: it names an unknown one.
+    """
+    names = [each.name for each in experiment.clients]
+    sweeps = [each.sweep for each in experiment.clients if each.sweep]
+    _check(only.clients, list(dict.fromkeys([*names, *sweeps])), kind="client")
+    return tuple(
+        client
         for client in experiment.clients
         if not only.clients or {client.name, client.sweep} & set(only.clients)
     )

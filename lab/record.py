@@ -6,6 +6,8 @@
     events.jsonl      what the lab did and when
     logs/             one file a service
 
+A timeline has a row a phase in `runs.csv`, and one for the whole run.
+
 Files are UTF-8 with LF and decimal points; empty means not available; units are in the names.
 """
 
@@ -66,15 +68,15 @@ class RunRow:
             "tasks": self.tasks,
             "asked_per_s": self.rate_per_s,
             **summary.counts,
-            "mean_ms": _rounded(summary.mean_ms),
-            "p50_ms": _rounded(summary.p50_ms),
-            "p95_ms": _rounded(summary.p95_ms),
-            "p99_ms": _rounded(summary.p99_ms),
-            "max_ms": _rounded(summary.max_ms),
-            "requests_per_s": _rounded(summary.requests_per_s),
-            "duration_s": _rounded(summary.duration_s),
+            "mean_ms": rounded(summary.mean_ms),
+            "p50_ms": rounded(summary.p50_ms),
+            "p95_ms": rounded(summary.p95_ms),
+            "p99_ms": rounded(summary.p99_ms),
+            "max_ms": rounded(summary.max_ms),
+            "requests_per_s": rounded(summary.requests_per_s),
+            "duration_s": rounded(summary.duration_s),
             "attempts": self.attempts,
-            "attempts_per_request": _rounded(per_request),
+            "attempts_per_request": rounded(per_request),
             **self._mix_values(),
             "note": self.note,
         }
@@ -86,7 +88,7 @@ class RunRow:
             figures |= dict.fromkeys(REQUEST_FIGURES)
             if summary is not None:
                 figures |= {"requests": summary.requests, **summary.counts}
-                figures |= {each: _rounded(getattr(summary, each)) for each in REQUEST_FIGURES}
+                figures |= {each: rounded(getattr(summary, each)) for each in REQUEST_FIGURES}
             values |= {f"{name}.{figure}": value for figure, value in figures.items()}
         return values
 
@@ -97,7 +99,6 @@ class ResultFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.logs = path / "logs"
-        self._has_header = False
 
     @classmethod
     def create(cls, out: Path, experiment: str, now: datetime) -> "ResultFolder":
@@ -134,31 +135,42 @@ class ResultFolder:
 
     def add_run(self, row: RunRow, samples: Samples) -> None:
         """Append a finished run: its requests first, so that a row always has its requests."""
-        requests = gzip.compress(_csv(_request_rows(row, samples, header=not self._has_header)))
-        _append_synced(self.path / "requests.csv.gz", requests)
-        values = row.values()
-        header = [] if self._has_header else [list(values)]
-        _append_synced(self.path / "runs.csv", _csv([*header, list(values.values())]))
-        self._has_header = True
+        self.add_requests((row.fault, row.client, row.repeat), samples, tuple(row.mix))
+        self.add_rows([row.values()])
+
+    def add_requests(
+        self, key: tuple[str, str, int], samples: Samples, names: Sequence[str] = ()
+    ) -> None:
+        """Append the samples of one fault, client and repeat; *names* are those of a mix."""
+        path = self.path / "requests.csv.gz"
+        requests = _request_rows(key, samples, names, header=not path.exists())
+        _append_synced(path, gzip.compress(_csv(requests)))
+
+    def add_rows(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append rows of `runs.csv`, at least one, each with the same columns."""
+        path = self.path / "runs.csv"
+        header = [] if path.exists() else [list(rows[0])]
+        _append_synced(path, _csv([*header, *(list(row.values()) for row in rows)]))
 
     @property
     def has_runs(self) -> bool:
         """Whether at least one run has been recorded."""
-        return self._has_header
+        return (self.path / "runs.csv").exists()
 
 
-def _request_rows(row: RunRow, samples: Samples, *, header: bool) -> Iterable[Sequence[object]]:
+def _request_rows(
+    key: tuple[str, str, int], samples: Samples, names: Sequence[str], *, header: bool
+) -> Iterable[Sequence[object]]:
     if header:
         yield REQUEST_COLUMNS
-    names = tuple(row.mix)
     for number, sample in enumerate(samples, start=1):
-        times = [_rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
-        ending = sample[3 : len(SAMPLE_COLUMNS)]
+        times = [rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
         name = names[sample.request] if names else ""
-        yield (row.fault, row.client, row.repeat, number, *times, *ending, name, sample.fault)
+        yield (*key, number, *times, *sample[3 : len(SAMPLE_COLUMNS)], name, sample.fault)
 
 
-def _rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:
+def rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:
+    """Return a figure with as many digits as a file has."""
     return None if value is None else round(value, digits)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import UsageError
+from lab.experiment import Experiment, Timeline
 from lab.files import read_experiment
 from lab.plan import plan
 
@@ -23,6 +24,8 @@ def validate_command(files: Sequence[Path]) -> int:
 
 def _plan_in_words(file: Path) -> str:
     experiment = read_experiment(file)
+    if experiment.timeline is not None:
+        return f"{file}: ok: {_timeline_in_words(experiment, experiment.timeline)}"
     cells = plan(experiment)
     runs = sum(cell.repeats for cell in cells)
     planned = [(cell.repeats, cell.planned_requests) for cell in cells]
@@ -30,3 +33,12 @@ def _plan_in_words(file: Path) -> str:
     more = " and as many as fit" if any(requests is None for _, requests in planned) else ""
     size = f"{len(cells)} cells, {runs} measured runs, {requests} requests{more} in them"
     return f"{file}: ok: {size}"
+
+
+def _timeline_in_words(experiment: Experiment, timeline: Timeline) -> str:
+    runs = experiment.repeats * len(experiment.clients)
+    once = sum(burst.requests for burst in timeline.bursts) or experiment.load.requests or 0
+    return (
+        f"a timeline of {timeline.duration_s:g} s, {len(timeline.events)} events, {runs} runs, "
+        f"{runs * once} requests in them"
+    )

@@ -17,7 +17,9 @@ from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, is_built_in_rule, read_o
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
 from lab.files.services import read_system
+from lab.files.timeline import TIMELINE_EXAMPLE, planned_size, read_timeline, with_sizes
 from lab.system import System
+from lab.timeline import row_names
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
@@ -33,10 +35,12 @@ _EXAMPLES = {  # every key, with how it may look
     "warmup": "1",
     "repeats": "5",
     "faults": f"{{none: [], sick: {FAULT_EXAMPLE}}}",
+    "timeline": TIMELINE_EXAMPLE,
     "override": "[{client: raw, requests: 8}]",
     "reference": "published.csv",
     "expect": "[{fault: none, error: 0 %}]",
 }
+_OF_A_TABLE = ("faults", "override", "warmup")  # what a timeline has no use for
 _NO_SYSTEM = System(path=Path(), services=())  # these stand in until the problems are raised
 _NO_LOAD = Load(mix=(Request(method="GET", url=""),), requests=1, tasks=1)
 
@@ -55,14 +59,7 @@ def read_experiment(path: Path) -> Experiment:
         problems.check()
     bare = _without_bounds(keys, path, system, problems)
     problems.check()  # what follows picks cells by names that must be right
-    clients = tuple(each.name for each in bare.clients)
-    sweeps = dict.fromkeys(each.sweep for each in bare.clients if each.sweep)
-    names = Names(
-        faults=tuple(each.name for each in bare.conditions),
-        clients=(*clients, *sweeps),
-        classes=bare.outcome.classes,
-        requests=bare.load.names,
-    )
+    names = _names(bare)
     reference = keys.read("reference", lambda node: beside(path, node), None)
     experiment = replace(
         bare,
@@ -77,6 +74,7 @@ def read_experiment(path: Path) -> Experiment:
     problems.check()
     if reference is None:
         return experiment
+    clients = tuple(each.name for each in bare.clients)  # no figure is of a sweep as a whole
     return replace(experiment, published=read_reference(reference, replace(names, clients=clients)))
 
 
@@ -94,22 +92,56 @@ def _clients_of(name: str | None, experiment: Experiment) -> list[str | None]:
     return swept or [name]
 
 
+def _names(bare: Experiment) -> Names:
+    if bare.timeline is None:
+        rows = tuple(each.name for each in bare.conditions)
+    else:
+        rows = row_names(bare.timeline)
+    sweeps = dict.fromkeys(each.sweep for each in bare.clients if each.sweep)
+    return Names(
+        faults=rows,
+        clients=(*(each.name for each in bare.clients), *sweeps),
+        classes=bare.outcome.classes,
+        requests=bare.load.names if bare.timeline is None else (),
+        is_timeline=bare.timeline is not None,
+    )
+
+
 def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:
     extensions = keys.read(
         "extensions", lambda node: read_extensions(node, problems, _is_built_in), INSTALLED
+    )
+    outcome = keys.require(
+        "outcome", lambda node: read_outcome(node, problems, extensions), NO_RULE
+    )
+    timeline = keys.read(
+        "timeline",
+        lambda node: read_timeline(node, system, outcome, problems, extensions),
+        None,
+    )
+    if "timeline" in keys:
+        keys.refuse(_OF_A_TABLE, because="a timeline has events instead")
+        if timeline is None or not (timeline.stages or timeline.bursts):
+            problems.check()  # whether the load must say its size is not known
+    size = planned_size(timeline) if timeline else None
+    load = keys.require(
+        "load",
+        lambda node: read_load(node, system, problems, size=size, is_closed=timeline is not None),
+        _NO_LOAD,
     )
     return Experiment(
         path=path,
         title=keys.require("title", name, ""),
         system=system,
-        load=keys.require("load", lambda node: read_load(node, system, problems), _NO_LOAD),
-        outcome=keys.require(
-            "outcome", lambda node: read_outcome(node, problems, extensions), NO_RULE
-        ),
+        load=load,
+        outcome=outcome,
         clients=keys.require("clients", lambda node: read_clients(node, system, problems), ()),
-        conditions=keys.require(
+        conditions=()
+        if "timeline" in keys
+        else keys.require(
             "faults", lambda node: read_conditions(node, system, problems, extensions), ()
         ),
+        timeline=timeline and with_sizes(timeline, load),
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )
@@ -124,6 +156,15 @@ class _Keys:
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fields
+
+    def refuse(self, keys: tuple[str, ...], *, because: str) -> None:
+        for key in keys:
+            if key in self._fields:
+                place = self._fields.node.key_places[key]
+                self._fields.problems.add(place, f"{key} does not fit: {because}; remove it")
 
     def require(self, key: str, parse: Parser[Value], stand_in: Value) -> Value:
         return self._fields.require(key, parse, example=_EXAMPLES[key], stand_in=stand_in)

@@ -22,15 +22,18 @@ def read_conditions(
     found = entries(
         node,
         problems,
-        lambda key, value: Condition(name=key, faults=_faults(value, system, problems, extensions)),
+        lambda key, value: Condition(
+            name=key, faults=read_faults(value, system, problems, extensions)
+        ),
         example=FAULT_EXAMPLE,
     )
     return tuple(found.values())
 
 
-def _faults(
-    node: Node, system: System, problems: Problems, extensions: Extensions
+def read_faults(
+    node: Node, system: System, problems: Problems, extensions: Extensions = INSTALLED
 ) -> tuple[Fault, ...]:
+    """Return faults that are on together."""
     found: list[Fault] = []
 
     def parse(node: Node) -> Fault:

@@ -25,6 +25,7 @@ MIX_EXAMPLE = "{browse: {request: GET {shop.url}/items, weight: 9}, buy: {…}}"
 TIMEOUTS_EXAMPLE = "{connect: 2 s, first_byte: 5 s, whole: 60 s}"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 DEFAULT_TIMEOUT_S = 60.0
+_SIZE_KEYS = ("requests", "for", "tasks", "rate")
 _REQUEST_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
@@ -46,23 +47,36 @@ def rate(node: Node) -> float:
     return value
 
 
-def read_load(node: Node, system: System, problems: Problems) -> Load:
-    """Return the `load` of an experiment on *system*."""
-    keys = (
-        *("request", "mix", "requests", "for", "tasks", "rate"),
-        *("timeout", "timeouts", "headers", "body"),
-    )
+def read_load(
+    node: Node,
+    system: System,
+    problems: Problems,
+    *,
+    size: tuple[int, int] | None = None,
+    is_closed: bool = False,
+) -> Load:
+    """Return the `load` of an experiment on *system*.
+
+    Args:
+        node: the mapping.
+        system: to which it is sent.
+        problems: takes what is wrong.
+        size: requests and tasks, if the file says elsewhere how much is sent and when.
+        is_closed: whether it must be a number of requests by a number of tasks.
+    """
+    size_keys = () if size else ("requests", "tasks") if is_closed else _SIZE_KEYS
+    keys = ("request", "mix", *size_keys, "timeout", "timeouts", "headers", "body")
     fields = Fields(node, problems, keys=keys)
-    size = read_size(fields)
-    if not fields.has_unknown:
+    own = Size(size[0], None, size[1], None) if size else read_size(fields)
+    if not size and not fields.has_unknown:
         _require_one(fields, "requests", "for", "200")
         _require_one(fields, "tasks", "rate", "4")
     return Load(
         mix=_mix(fields, system, problems),
-        requests=size.requests,
-        duration_s=size.duration_s,
-        tasks=size.tasks,
-        rate_per_s=size.rate_per_s,
+        requests=own.requests,
+        duration_s=own.duration_s,
+        tasks=own.tasks,
+        rate_per_s=own.rate_per_s,
         time_outs=_time_outs(fields, problems),
     )
 
