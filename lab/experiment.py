@@ -155,9 +155,20 @@ class FlushFault:
     service: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionFault:
+    """A fault of a user's own: a class by its reference, and its keyword arguments."""
+
+    kind: str
+    service: str
+    code: str  # `path/to/file.py:Name` or `package.module:Name`
+    options: Mapping[str, object]
+
+
 Fault = (
     ChaosFault
     | LinkFault
+    | ExtensionFault
     | ProcessFault
     | RestartFault
     | FlapFault

@@ -10,6 +10,7 @@ import orjson
 
 from lab.errors import NoValidData
 from loadgen import Load, RunReport, Samples
+from loadgen.classify import RULE_FAILED
 from loadgen.lines import LONGEST_LINE_BYTES
 
 GOODBYE_S = 2.0
@@ -25,7 +26,8 @@ class LoadWorker:
         """Send a load and return its samples; *on_finished* hears how many are done meanwhile.
 
         Raises:
-            NoValidData: the process ended, or would not take the load.
+            NoValidData: the process ended, would not take the load, or an outcome rule of the
+                user's own failed.
         """
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
@@ -37,12 +39,19 @@ class LoadWorker:
                 samples.extend(Samples.from_document(message["samples"]))
             if message.get("done"):
                 samples.report = RunReport(**message["report"])
+                _check_rule(samples)
                 return samples
             if "error" in message:
                 raise NoValidData(f"the load generator refused the load: {message['error']}")
             if "finished" in message:
                 on_finished(message["finished"])
         raise NoValidData("the load generator ended in mid-load; run it again")
+
+
+def _check_rule(samples: Samples) -> None:
+    for ending in samples.endings:
+        if ending.error.startswith(RULE_FAILED):
+            raise NoValidData(f"{ending.error}; correct it and run again")
 
 
 @asynccontextmanager

@@ -39,7 +39,7 @@ def first_manifest(experiment: Experiment, *, seed: int, started: datetime) -> d
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON is what it is
     """Turn nested dataclasses, mappings, tuples and paths into JSON-ready values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value)]
+        names = [field.name for field in dataclasses.fields(value) if field.init]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

@@ -43,6 +43,7 @@ class MatrixWork:
         )
         progress.announce()
         try:
+            progress.announce()
             with progress.shown():
                 await runner.run(self._cells)
         finally:

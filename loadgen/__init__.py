@@ -4,6 +4,7 @@ The values, pure:
 
     load          what to send, how many and when
     outcomes      rules that put a reply into a class
+    code          classes of a user's own, found by a reference
     url           where a URL connects and what it asks for there
     schedule      when the requests of an open load are due
     turns         whose turn it is among weighted requests
@@ -40,9 +41,12 @@ from loadgen.histogram import Histograms, LatencyHistogram
 from loadgen.load import Closed, Load, Open, Request, Stage, TimeOuts
 from loadgen.outcomes import (
     BodyPatternRule,
+    CodeRule,
     HeaderRule,
     JsonFieldRule,
+    OutcomeCode,
     OutcomeRule,
+    Reply,
     StatusRule,
 )
 from loadgen.processes import WorkerError, run_load_in_processes
@@ -53,13 +57,16 @@ from loadgen.statistics import Summary, percentile, summarise
 __all__ = [
     "BodyPatternRule",
     "Closed",
+    "CodeRule",
     "HeaderRule",
     "Histograms",
     "JsonFieldRule",
     "LatencyHistogram",
     "Load",
     "Open",
+    "OutcomeCode",
     "OutcomeRule",
+    "Reply",
     "Request",
     "RunReport",
     "Sample",

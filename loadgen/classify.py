@@ -10,17 +10,21 @@ from typing import NamedTuple
 import orjson
 
 from loadgen.bodies import BodyError, decoded
+from loadgen.code import describe
 from loadgen.endings import Ending, Endings, fault_of
 from loadgen.outcomes import (
     ERROR_CLASS,
     BodyPatternRule,
+    CodeRule,
     HeaderRule,
     JsonFieldRule,
     OutcomeRule,
+    Reply,
     StatusRule,
 )
 
 BodyJudge = Callable[[bytes], int]  # a whole body as it came -> the code of the ending
+RULE_FAILED = "the outcome rule failed"
 LONG_BODY_BYTES = 4096  # above it, JSON is searched for the field before it is parsed
 
 
@@ -42,7 +46,7 @@ class Classifier:
     """Judges replies by one rule; endings are told by their codes in *endings*."""
 
     def __init__(self, rule: OutcomeRule, endings: Endings) -> None:
-        self.reads_bodies = isinstance(rule, JsonFieldRule | BodyPatternRule)
+        self.reads_bodies = isinstance(rule, JsonFieldRule | BodyPatternRule | CodeRule)
         self._rule = rule
         self._endings = endings
         if isinstance(rule, JsonFieldRule):
@@ -62,13 +66,18 @@ class Classifier:
         rule, head = self._rule, _Head(self._endings, status, fault_of(headers))
         if isinstance(rule, StatusRule):
             return _always(_by_status(head, rule))
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if isinstance(rule, CodeRule):
+            judge = _by_code(head, headers, rule)
+            return judge if encoding == b"identity" else _decoding(encoding, head, judge)
         if not 200 <= status < 300:  # noqa: PLR2004 - the range of success in RFC 9110
             return _always(head.error(f"status {status}"))
         if isinstance(rule, HeaderRule):
             return _always(_by_header(head, headers, rule))
-        judge = self._by_json(head, rule) if isinstance(rule, JsonFieldRule) else None
-        judge = judge or self._by_pattern(head)
-        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if isinstance(rule, JsonFieldRule):
+            judge = self._by_json(head, rule)
+        else:
+            judge = self._by_pattern(head)
         return judge if encoding == b"identity" else _decoding(encoding, head, judge)
 
     def _by_json(self, head: _Head, rule: JsonFieldRule) -> BodyJudge:
@@ -126,6 +135,24 @@ def _by_header(head: _Head, headers: Mapping[bytes, bytes], rule: HeaderRule) ->
         return head.error(f"no header {rule.header!r}")
     text = value.decode("latin-1").strip()
     return head.code(text) if text in rule.classes else head.error(_unknown(text, rule.header))
+
+
+def _by_code(head: _Head, headers: Mapping[bytes, bytes], rule: CodeRule) -> BodyJudge:
+    texts = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+    codes = {name: head.code(name) for name in rule.classes}
+    classify = rule.made.classify
+
+    def judge(body: bytes) -> int:
+        try:
+            name = classify(Reply(head.status, texts, body))
+            code = codes.get(name)
+        except Exception as problem:  # noqa: BLE001 - whatever a user's code does
+            return head.error(f"{RULE_FAILED}: {describe(problem)}")
+        if code is None:
+            return head.error(_unknown(str(name), "the outcome"))
+        return code
+
+    return judge
 
 
 def _json_error(body: bytes, field: str) -> str:

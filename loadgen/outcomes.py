@@ -1,13 +1,15 @@
 """Rules that put a reply into a class, as values; what no rule names is of class `error`.
 
 A new kind of rule is a dataclass here with `classes`, a line in `_KINDS`, and its decision in
-`loadgen/classify.py`.
+`loadgen/classify.py`. A rule that is only of use to one user is a `CodeRule`.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Protocol
+
+from loadgen.code import CodeError, describe, load_object
 
 ERROR_CLASS = "error"
 _STATUS = re.compile(r"[1-5](\d\d|xx)")
@@ -107,19 +109,78 @@ class BodyPatternRule:
         return tuple(self.patterns)
 
 
-OutcomeRule = JsonFieldRule | StatusRule | HeaderRule | BodyPatternRule
+class Reply(NamedTuple):
+    """A whole reply, as an outcome rule of a user's own sees it."""
+
+    status: int  # 200..599
+    headers: Mapping[str, str]  # by name in lower case
+    body: bytes  # its content coding taken off
+
+
+class OutcomeCode(Protocol):
+    """What the class of a `CodeRule` makes: an outcome rule of a user's own.
+
+    Attributes:
+        classes: the classes that it knows, at least one, `error` not among them; the first is the
+            one that is hoped for.
+    """
+
+    classes: Sequence[str]
+
+    def classify(self, reply: Reply) -> str:
+        """Return one of the classes; anything else is an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRule:
+    """A reply belongs to the class that code of a user's own finds for it.
+
+    Attributes:
+        code: `path/to/file.py:Name` or `package.module:Name` of a class that makes an
+            `OutcomeCode`.
+        options: its keyword arguments; JSON values.
+        made: the `OutcomeCode`, made anew in each process.
+
+    Raises:
+        ValueError: the code cannot be loaded, refuses the options, or has no `classes`.
+    """
+
+    code: str
+    options: Mapping[str, Any]
+    made: OutcomeCode = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        make = load_object(self.code)
+        try:
+            made = make(**self.options)
+        except (Exception, SystemExit) as problem:
+            raise CodeError(f"{self.code} refuses its options: {describe(problem)}") from problem
+        try:
+            _check_classes(tuple(made.classes))
+        except (AttributeError, TypeError, ValueError) as problem:
+            raise CodeError(f"{self.code} has wrong classes: {problem}") from problem
+        object.__setattr__(self, "made", made)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The named classes, in the rule's own order."""
+        return tuple(self.made.classes)
+
+
+OutcomeRule = JsonFieldRule | StatusRule | HeaderRule | BodyPatternRule | CodeRule
 
 _KINDS: Mapping[str, Callable[..., OutcomeRule]] = {  # by the field that only this kind has
     "json_field": JsonFieldRule,
     "statuses": StatusRule,
     "header": HeaderRule,
     "patterns": BodyPatternRule,
+    "code": CodeRule,
 }
 
 
 def rule_to_document(rule: OutcomeRule) -> dict[str, Any]:
     """Return a rule as a JSON-ready document of its fields."""
-    values = {field.name: getattr(rule, field.name) for field in fields(rule)}
+    values = {field.name: getattr(rule, field.name) for field in fields(rule) if field.init}
     return {name: dict(v) if isinstance(v, Mapping) else v for name, v in values.items()}
 
 

@@ -9,6 +9,7 @@
     memory         a process beside the service that holds memory (`memory_holder`)
     descriptors    a limit on the files and sockets that the service may open
     flush          a backing Redis emptied
+    extension      a class of the user's own
 
 Each yields a check (`still_on`): is the fault still on? What the lab cannot revert, because it was
 killed, ends with the processes, which the keeper ends.
@@ -22,6 +23,7 @@ from typing import Any
 from lab.experiment import (
     BurnFault,
     ChaosFault,
+    ExtensionFault,
     Fault,
     FilesFault,
     FlapFault,
@@ -34,6 +36,7 @@ from lab.experiment import (
 from lab.faults.burn import burn_fault
 from lab.faults.chaos import chaos_fault, is_off
 from lab.faults.descriptors import files_fault
+from lab.faults.extension import extension_fault
 from lab.faults.flap import flap_fault
 from lab.faults.flush import flush_fault
 from lab.faults.link import link_fault
@@ -72,6 +75,8 @@ def applied(
     if isinstance(fault, LinkFault):
         seed = chance.getrandbits(32)
         return link_fault(fault, system, seed=seed, persistent=persistent)
+    if isinstance(fault, ExtensionFault):
+        return extension_fault(fault, system, chance)
     return _BY_KIND[type(fault)](fault, system)
 
 

@@ -10,6 +10,7 @@ Each module knows only those above it:
     placeholders    what a template may leave open
     services        a system file
     beside          files that a file names
+    extensions      faults and outcome rules of a user's own
     headers, bodies, rates, load, outcome, sweep, clients, chaos, links, link_faults,
     process_faults, faults, timeline, bounds, reference
                     the parts of an experiment

@@ -9,10 +9,11 @@ from lab.files.beside import beside
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
 from lab.files.clients import read_clients
 from lab.files.errors import Problems
-from lab.files.faults import FAULT_EXAMPLE, read_conditions
+from lab.files.extensions import INSTALLED, read_extensions
+from lab.files.faults import FAULT_EXAMPLE, is_built_in, read_conditions
 from lab.files.fields import Fields, root
 from lab.files.load import REQUEST_EXAMPLE, read_load
-from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, read_outcome
+from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, is_built_in_rule, read_outcome
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
 from lab.files.services import read_system
@@ -27,6 +28,7 @@ Bound = TypeVar("Bound", Override, Expectation)
 _EXAMPLES = {  # every key, with how it may look
     "title": "What a retry buys",
     "system": "../systems/rates.yaml",
+    "extensions": "[my_faults.py]",
     "load": f"{{request: {REQUEST_EXAMPLE!r}, requests: 200, tasks: 4}}",
     "outcome": OUTCOME_EXAMPLE,
     "clients": "{raw: {}}",
@@ -72,7 +74,7 @@ def read_experiment(path: Path) -> Experiment:
     problems.check()
     if reference is None:
         return experiment
-    clients = tuple(each.name for each in experiment.clients)
+    clients = tuple(each.name for each in bare.clients)  # no figure is of a sweep as a whole
     return replace(experiment, published=read_reference(reference, replace(names, clients=clients)))
 
 
@@ -100,25 +102,31 @@ def _names(bare: Experiment) -> Names:
         faults=rows,
         clients=(*(each.name for each in bare.clients), *sweeps),
         classes=bare.outcome.classes,
-        requests=bare.load.names,
+        requests=bare.load.names if bare.timeline is None else (),
         is_timeline=bare.timeline is not None,
     )
 
 
 def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:
-    outcome = keys.require("outcome", lambda node: read_outcome(node, problems), NO_RULE)
+    extensions = keys.read(
+        "extensions", lambda node: read_extensions(node, problems, _is_built_in), INSTALLED
+    )
+    outcome = keys.require(
+        "outcome", lambda node: read_outcome(node, problems, extensions), NO_RULE
+    )
     timeline = keys.read(
-        "timeline", lambda node: read_timeline(node, system, outcome, problems), None
+        "timeline",
+        lambda node: read_timeline(node, system, outcome, problems, extensions),
+        None,
     )
     if "timeline" in keys:
         keys.refuse(_OF_A_TABLE, because="a timeline has events instead")
         if timeline is None or not (timeline.stages or timeline.bursts):
             problems.check()  # whether the load must say its size is not known
     size = planned_size(timeline) if timeline else None
-    has_bursts = timeline is not None and bool(timeline.bursts)
     load = keys.require(
         "load",
-        lambda node: read_load(node, system, problems, size=size, is_counted=has_bursts),
+        lambda node: read_load(node, system, problems, size=size, is_closed=timeline is not None),
         _NO_LOAD,
     )
     return Experiment(
@@ -130,11 +138,17 @@ def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problem
         clients=keys.require("clients", lambda node: read_clients(node, system, problems), ()),
         conditions=()
         if "timeline" in keys
-        else keys.require("faults", lambda node: read_conditions(node, system, problems), ()),
+        else keys.require(
+            "faults", lambda node: read_conditions(node, system, problems, extensions), ()
+        ),
         timeline=timeline and with_sizes(timeline, load),
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )
+
+
+def _is_built_in(kind: str) -> bool:
+    return is_built_in(kind) or is_built_in_rule(kind)
 
 
 class _Keys:

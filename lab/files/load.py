@@ -25,6 +25,7 @@ MIX_EXAMPLE = "{browse: {request: GET {shop.url}/items, weight: 9}, buy: {…}}"
 TIMEOUTS_EXAMPLE = "{connect: 2 s, first_byte: 5 s, whole: 60 s}"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 DEFAULT_TIMEOUT_S = 60.0
+_SIZE_KEYS = ("requests", "for", "tasks", "rate")
 _REQUEST_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
@@ -52,7 +53,7 @@ def read_load(
     problems: Problems,
     *,
     size: tuple[int, int] | None = None,
-    is_counted: bool = False,
+    is_closed: bool = False,
 ) -> Load:
     """Return the `load` of an experiment on *system*.
 
@@ -61,21 +62,21 @@ def read_load(
         system: to which it is sent.
         problems: takes what is wrong.
         size: requests and tasks, if the file says elsewhere how much is sent and when.
-        is_counted: whether it has to be so many requests from so many tasks.
+        is_closed: whether it must be a number of requests by a number of tasks.
     """
-    own_size = () if size else ("requests", "tasks", *(() if is_counted else ("for", "rate")))
-    keys = ("request", "mix", *own_size, "timeout", "timeouts", "headers", "body")
+    size_keys = () if size else ("requests", "tasks") if is_closed else _SIZE_KEYS
+    keys = ("request", "mix", *size_keys, "timeout", "timeouts", "headers", "body")
     fields = Fields(node, problems, keys=keys)
-    given = Size(*size) if size else read_size(fields)
+    own = Size(*size) if size else read_size(fields)
     if not size and not fields.has_unknown:
         _require_one(fields, "requests", "for", "200")
         _require_one(fields, "tasks", "rate", "4")
     return Load(
         mix=_mix(fields, system, problems),
-        requests=given.requests,
-        duration_s=given.duration_s,
-        tasks=given.tasks,
-        rate_per_s=given.rate_per_s,
+        requests=own.requests,
+        duration_s=own.duration_s,
+        tasks=own.tasks,
+        rate_per_s=own.rate_per_s,
         time_outs=_time_outs(fields, problems),
     )
 

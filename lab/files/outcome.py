@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from lab.experiment import ERROR_CLASS, SPEED_FIGURES
 from lab.files.errors import Problems, Wrong, show
+from lab.files.extensions import INSTALLED, Extensions
 from lab.files.fields import Fields, entries, items, mapping, sequence
 from lab.files.scalars import describe, line, name, written
 from lab.files.tree import ListNode, Node
@@ -20,18 +21,30 @@ NO_RULE: OutcomeRule = JsonFieldRule(json_field="", classes=("",))  # until prob
 _STATUS = re.compile(r"[1-5](\d\d|xx)")
 
 
-def read_outcome(node: Node, problems: Problems) -> OutcomeRule:
-    """Return the rule by which a reply is put into a class; the file has one of four kinds."""
-    kinds = [kind for kind in _KINDS if kind in mapping(node).values]
+def read_outcome(node: Node, problems: Problems, extensions: Extensions = INSTALLED) -> OutcomeRule:
+    """Return the rule by which a reply is put into a class: of a built-in kind or an extension."""
+    own_kinds = [kind for kind in extensions.outcomes if kind not in _KINDS]
+    known_kinds = (*_KINDS, *own_kinds)
+    kinds = [kind for kind in known_kinds if kind in mapping(node).values]
     if len(kinds) > 1:
         advice = "keep one of them"
         raise Wrong(f"tells replies apart by {' and by '.join(kinds)}", advice=advice)
     kind = kinds[0] if kinds else "json"  # what is missing is said of it
+    if kind in own_kinds:
+        rule = extensions.read_outcome(kind, node, problems)
+        for name in rule.classes if rule else ():
+            _check_class(name)
+        return rule or NO_RULE
     keys = (kind, "classes") if kind in _BY_VALUE else (kind,)
-    fields = Fields(node, problems, keys=keys if kinds else (*_KINDS, "classes"))
+    fields = Fields(node, problems, keys=keys if kinds else (*known_kinds, "classes"))
     if not kinds and not fields.has_unknown:
-        raise Wrong(f"has none of {', '.join(_KINDS)}", advice=f"write e.g. {OUTCOME_EXAMPLE}")
+        raise Wrong(f"has none of {', '.join(known_kinds)}", advice=f"write e.g. {OUTCOME_EXAMPLE}")
     return _KINDS[kind](fields, problems)
+
+
+def is_built_in_rule(kind: str) -> bool:
+    """Tell whether *kind* is a key of an outcome that needs no extension."""
+    return kind in _KINDS or kind == "classes"
 
 
 def _by_json(fields: Fields, problems: Problems) -> OutcomeRule:

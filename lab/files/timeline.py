@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from lab.experiment import Burst, Event, Fault, Load, Objective, Timeline, go_together
 from lab.files.errors import Problems, Wrong, show
+from lab.files.extensions import INSTALLED, Extensions
 from lab.files.faults import FAULT_EXAMPLE, read_faults
 from lab.files.fields import Fields, items, sequence
 from lab.files.load import MAX_REQUESTS, requests, tasks
@@ -37,7 +38,7 @@ def with_sizes(timeline: Timeline, load: Load) -> Timeline:
     bursts = (
         replace(
             burst,
-            requests=burst.requests or load.requests or 1,
+            requests=burst.requests or load.requests or 1,  # 1: until problems are raised
             tasks=burst.tasks or load.tasks or 1,
         )
         for burst in timeline.bursts
@@ -45,7 +46,13 @@ def with_sizes(timeline: Timeline, load: Load) -> Timeline:
     return replace(timeline, bursts=tuple(bursts))
 
 
-def read_timeline(node: Node, system: System, outcome: OutcomeRule, problems: Problems) -> Timeline:
+def read_timeline(
+    node: Node,
+    system: System,
+    outcome: OutcomeRule,
+    problems: Problems,
+    extensions: Extensions = INSTALLED,
+) -> Timeline:
     """Return the timeline; a burst of 0 requests or tasks has yet to be given a size."""
     fields = Fields(node, problems, keys=_KEYS)
     if ("rate" in fields) == ("bursts" in fields) and not fields.has_unknown:
@@ -68,7 +75,7 @@ def read_timeline(node: Node, system: System, outcome: OutcomeRule, problems: Pr
         ),
         events=fields.read(
             "events",
-            lambda node: _events(node, length_s, system, problems),
+            lambda node: _events(node, length_s, system, problems, extensions),
             example=f"[{EVENT_EXAMPLE}]",
             default=(),
         ),
@@ -162,12 +169,14 @@ def _bursts(node: Node, length_s: float, problems: Problems) -> tuple[Burst, ...
     return tuple(sorted(found, key=lambda burst: burst.at_s))
 
 
-def _events(node: Node, length_s: float, system: System, problems: Problems) -> tuple[Event, ...]:
+def _events(
+    node: Node, length_s: float, system: System, problems: Problems, extensions: Extensions
+) -> tuple[Event, ...]:
     _check_length(node)
     found = items(
         node,
         problems,
-        lambda node: _event(node, length_s, system, problems),
+        lambda node: _event(node, length_s, system, problems, extensions),
         name="event",
         example=EVENT_EXAMPLE,
     )
@@ -177,13 +186,15 @@ def _events(node: Node, length_s: float, system: System, problems: Problems) -> 
     return tuple(sorted(found, key=lambda event: event.at_s))
 
 
-def _event(node: Node, length_s: float, system: System, problems: Problems) -> Event:
+def _event(
+    node: Node, length_s: float, system: System, problems: Problems, extensions: Extensions
+) -> Event:
     fields = Fields(node, problems, keys=("at", "for", "name", "faults"))
     at_s = _begin(fields, length_s)
     none: tuple[Fault, ...] = ()
     faults = fields.require(
         "faults",
-        lambda node: _some_faults(node, system, problems),
+        lambda node: _some_faults(node, system, problems, extensions),
         example=FAULT_EXAMPLE,
         stand_in=none,
     )
@@ -207,10 +218,12 @@ def _event(node: Node, length_s: float, system: System, problems: Problems) -> E
     )
 
 
-def _some_faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]:
+def _some_faults(
+    node: Node, system: System, problems: Problems, extensions: Extensions
+) -> tuple[Fault, ...]:
     if not sequence(node).items:
         raise Wrong("must name at least one fault, got []")
-    return read_faults(node, system, problems)
+    return read_faults(node, system, problems, extensions)
 
 
 def _described(faults: tuple[Fault, ...]) -> str:

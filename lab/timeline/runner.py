@@ -148,7 +148,8 @@ class TimelineRunner:
             note=self._why_invalid(played),
         )
         for phase, samples in samples_by_phase(observed).items():
-            self._folder.add_requests((phase, client.name, repeat), samples)
+            key = (phase, client.name, repeat)
+            self._folder.add_requests(key, samples, names=self._experiment.load.names)
         self._folder.add_rows([_row(run, name, started, classes) for name in run.rows])
         self.runs.append(run)
         self._progress.end_run(run)

@@ -40,8 +40,8 @@ load:
     order:
       request: POST {shop.url}/orders
       body: {template: '{"id": "{{id}}"}', values: orders.csv}
-  for: 500 ms
-  rate: 120/s
+  for: 400 ms
+  rate: 150/s
 outcome: {status: {ok: 2xx, limited: 429}}
 clients:
   shop:
@@ -75,7 +75,7 @@ def latest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_open_load_sends_what_its_rate_and_time_come_to(latest: Path) -> None:
     for run in rows(latest / "runs.csv"):
-        assert (run["requests"], run["tasks"], run["asked_per_s"]) == ("60", "", "120.0")
+        assert (run["requests"], run["tasks"], run["asked_per_s"]) == ("60", "", "150.0")
         assert int(run["ok"]) + int(run["limited"]) + int(run["error"]) == 60
 
 
