@@ -40,6 +40,7 @@ class AdaptiveSettings:
 
     Raises:
         ValueError: A value is out of range, or the limits are not in order.
+        TypeError: A value is of the wrong kind.
     """
 
     initial_limit: int = 20
@@ -52,19 +53,31 @@ class AdaptiveSettings:
     max_wait_s: float = 30.0
 
     def __post_init__(self) -> None:
-        in_order = self.min_limit <= self.initial_limit <= self.max_limit
         refuse(
-            outside("min_limit", self.min_limit, 1, _MAX_LIMIT, "1 is usual"),
-            outside("max_limit", self.max_limit, 1, _MAX_LIMIT, "200 is usual"),
-            None
-            if in_order
-            else "min_limit, initial_limit and max_limit must be in this order, got "
-            f"{self.min_limit!r}, {self.initial_limit!r} and {self.max_limit!r}",
+            outside("min_limit", self.min_limit, 1, _MAX_LIMIT, "1 is usual", whole=True),
+            outside("max_limit", self.max_limit, 1, _MAX_LIMIT, "200 is usual", whole=True),
+            outside("initial_limit", self.initial_limit, 1, _MAX_LIMIT, "20 is usual", whole=True),
+            self._complaint_about_order(),
             outside("backoff_ratio", self.backoff_ratio, 0.5, 0.99, "0.9 cuts a tenth"),
             outside("latency_tolerance", self.latency_tolerance, 1.2, 10, "2 is usual"),
             outside("probe_every_s", self.probe_every_s, 1, DAY_S, "it is in seconds"),
-            outside("max_queue", self.max_queue, 0, 1_000_000_000, "0 refuses whoever has to wait"),
+            outside(
+                "max_queue",
+                self.max_queue,
+                0,
+                1_000_000_000,
+                "0 refuses whoever has to wait",
+                whole=True,
+            ),
             outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
+        )
+
+    def _complaint_about_order(self) -> str | None:
+        if self.min_limit <= self.initial_limit <= self.max_limit:
+            return None
+        return (
+            "min_limit, initial_limit and max_limit must be in this order, got "
+            f"{self.min_limit!r}, {self.initial_limit!r} and {self.max_limit!r}"
         )
 
 

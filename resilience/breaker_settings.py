@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from resilience.kinds import expect, expect_function
 from resilience.ranges import DAY_S, outside, refuse
 
 _MAX_COUNT = 1_000_000_000
+_SECONDS = "it is in seconds"
+_RATIO = "0.5 opens when half the calls fail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,7 @@ class BreakerSettings:
 
     Raises:
         ValueError: A value is out of range, or neither rule is given.
+        TypeError: A value is of the wrong kind.
     """
 
     failure_ratio: float | None = 0.1
@@ -54,16 +58,32 @@ class BreakerSettings:
     break_generator: Callable[[Trip], float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
+        expect("counts_429", self.counts_429, bool, "write True or False")
+        if self.break_generator is not None:
+            expect_function("break_generator", self.break_generator, "it returns seconds")
         ruleless = self.failure_ratio is None and self.consecutive_failures is None
         refuse(
+            outside("failure_ratio", self.failure_ratio, 0, 1, _RATIO, optional=True),
             outside(
-                "failure_ratio", self.failure_ratio, 0, 1, "0.5 opens when half the calls fail"
+                "minimum_throughput",
+                self.minimum_throughput,
+                2,
+                _MAX_COUNT,
+                "10 is usual",
+                whole=True,
             ),
-            outside("minimum_throughput", self.minimum_throughput, 2, _MAX_COUNT, "10 is usual"),
-            outside("sampling_s", self.sampling_s, 0.5, DAY_S, "it is in seconds"),
-            outside("break_s", self.break_s, 0.5, DAY_S, "it is in seconds"),
-            outside("consecutive_failures", self.consecutive_failures, 1, _MAX_COUNT, "5 is usual"),
-            outside("trial_timeout_s", self.trial_timeout_s, 0.5, DAY_S, "it is in seconds"),
+            outside("sampling_s", self.sampling_s, 0.5, DAY_S, _SECONDS),
+            outside("break_s", self.break_s, 0.5, DAY_S, _SECONDS),
+            outside(
+                "consecutive_failures",
+                self.consecutive_failures,
+                1,
+                _MAX_COUNT,
+                "5 is usual",
+                whole=True,
+                optional=True,
+            ),
+            outside("trial_timeout_s", self.trial_timeout_s, 0.5, DAY_S, _SECONDS, optional=True),
             "failure_ratio and consecutive_failures are both None, so the circuit could never "
             "open; give one, or breaker=None"
             if ruleless

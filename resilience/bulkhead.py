@@ -24,6 +24,7 @@ class BulkheadSettings:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     max_concurrent: int
@@ -32,8 +33,17 @@ class BulkheadSettings:
 
     def __post_init__(self) -> None:
         refuse(
-            outside("max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual"),
-            outside("max_queue", self.max_queue, 0, _MAX_COUNT, "0 refuses whoever has to wait"),
+            outside(
+                "max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual", whole=True
+            ),
+            outside(
+                "max_queue",
+                self.max_queue,
+                0,
+                _MAX_COUNT,
+                "0 refuses whoever has to wait",
+                whole=True,
+            ),
             outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
         )
 

@@ -30,6 +30,7 @@ class RetryBudget:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
 
     Source: the retry budgets of Finagle and of the Site Reliability Engineering book, chapter 21.
     """
