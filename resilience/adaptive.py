@@ -11,6 +11,7 @@ from resilience.bulkhead import Bulkhead, BulkheadSettings
 from resilience.call import Call, Layer
 from resilience.errors import AttemptTimeout
 from resilience.events import LimitChanged
+from resilience.kinds import expect
 from resilience.outcome import is_transient_status
 from resilience.subscribers import Subscribers
 
@@ -48,6 +49,7 @@ class AdaptiveConcurrency:
         clock: Callable[[], float] = _loop_time_s,
         subscribers: Subscribers | None = None,
     ) -> None:
+        expect("settings", settings, AdaptiveSettings, "make them AdaptiveSettings(...)")
         self._name = name
         self._clock = clock
         self._subscribers = subscribers if subscribers is not None else Subscribers()

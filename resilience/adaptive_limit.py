@@ -14,6 +14,7 @@ _MAX_LIMIT = 100_000
 _FEWEST_RESULTS = 20
 _OVERLOADED_SHARE = 0.1
 _FASTER = 0.8
+_CLOCK_STEP_S = 0.001  # of uvloop: an answer within it takes 0 s, and any other is slower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,7 @@ class AimdLimit:
         self._share = 1.0
         self._probe_due_s = now_s + self._settings.probe_every_s
         if math.isfinite(self._fastest_s):
-            self._unloaded_s = self._fastest_s
+            self._unloaded_s = max(self._fastest_s, _CLOCK_STEP_S)
 
     def _begin_round(self) -> None:
         self.round += 1

@@ -1,10 +1,13 @@
 """When a circuit opens, and for how long."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from resilience.kinds import expect, expect_function
 from resilience.ranges import DAY_S, outside, refuse
+
+_log = logging.getLogger("resilience")
 
 _MAX_COUNT = 1_000_000_000
 _SECONDS = "it is in seconds"
@@ -41,7 +44,8 @@ class BreakerSettings:
             may try instead, in seconds, 0.5 s..24 h; None means `break_s`.
         counts_429: Whether a 429 is a failure. By default it is neutral: it says that the source
             is well and that its caller is too fast, which a rate limit cures and a break does not.
-        break_generator: Returns the seconds to stay open instead of `break_s`; must not raise.
+        break_generator: Returns the seconds to stay open instead of `break_s`, 0..24 h. If it
+            raises or returns anything else, that is logged and `break_s` holds.
 
     Raises:
         ValueError: A value is out of range, or neither rule is given.
@@ -89,3 +93,15 @@ class BreakerSettings:
             if ruleless
             else None,
         )
+
+    def break_after(self, trip: Trip) -> float:
+        """Return how long the circuit stays open after `trip`, in seconds; never raises."""
+        if self.break_generator is None:
+            return self.break_s
+        try:
+            break_s = self.break_generator(trip)
+            refuse(outside("a generated break", break_s, 0, DAY_S, _SECONDS))
+        except Exception:  # noqa: BLE001 - anybody's code; the attempt's slot is still to give back
+            _log.exception("the break generator failed on %r; break_s holds", trip)
+            return self.break_s
+        return break_s

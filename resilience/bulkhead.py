@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from resilience.errors import BulkheadFull
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.time_limits import TimeLimits
 from resilience.waiting_line import WaitingLine
@@ -59,6 +60,7 @@ class Bulkhead:
     """
 
     def __init__(self, settings: BulkheadSettings, *, name: str) -> None:
+        expect("settings", settings, BulkheadSettings, "make them BulkheadSettings(...)")
         self.name = name
         self._settings = settings
         self._max_concurrent = settings.max_concurrent

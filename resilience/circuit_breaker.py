@@ -14,6 +14,7 @@ import pybreaker
 from resilience.breaker_settings import BreakerSettings, Trip
 from resilience.errors import Cause, CircuitOpen
 from resilience.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
+from resilience.kinds import expect
 from resilience.permit import Permit
 from resilience.safe_listener import SafeListener
 from resilience.subscribers import Subscribers
@@ -56,6 +57,7 @@ class CircuitBreaker:
         clock: Callable[[], float] = _loop_time_s,
         subscribers: Subscribers | None = None,
     ) -> None:
+        expect("settings", settings, BreakerSettings, "make them BreakerSettings()")
         self.name = name
         self._settings = settings
         self._clock = clock
@@ -158,7 +160,8 @@ class CircuitBreaker:
     def _rejection(self) -> CircuitOpen:
         if self._isolated:
             return CircuitOpen(self.name, None, None)
-        return CircuitOpen(self.name, self._blocked_until_s - self._clock(), self._last_cause)
+        left_s = max(0.0, self._blocked_until_s - self._clock())
+        return CircuitOpen(self.name, left_s, self._last_cause)
 
     def _admit_trial(self) -> Permit:
         self.check()
@@ -217,15 +220,12 @@ class CircuitBreaker:
         )
 
     def _open(self, cause: Cause, now_s: float, failure_ratio: float, failures: int) -> None:
-        break_s = self._settings.break_s
-        if self._settings.break_generator is not None:
-            break_s = self._settings.break_generator(
-                Trip(
-                    failure_ratio=failure_ratio,
-                    failures=failures,
-                    half_open_trials=self._half_open_trials,
-                )
-            )
+        trip = Trip(
+            failure_ratio=failure_ratio,
+            failures=failures,
+            half_open_trials=self._half_open_trials,
+        )
+        break_s = self._settings.break_after(trip)
         self._blocked_until_s = now_s + break_s
         self._move_to_open()
         self._publish(CircuitOpened, cause=cause, break_s=break_s)

@@ -25,6 +25,12 @@ def expect_whole(name: str, value: object, next_step: str) -> None:
         raise TypeError(_wrong(name, value, f"it is a whole number; {next_step}"))
 
 
+def expect_subclass(name: str, value: object, kind: type, next_step: str) -> None:
+    """Raise a TypeError unless the value is a class derived from `kind`."""
+    if not isinstance(value, type) or not issubclass(value, kind):
+        raise TypeError(_wrong(name, value, next_step))
+
+
 def expect_callable(name: str, value: object, next_step: str) -> None:
     """Raise a TypeError unless the value can be called."""
     if not callable(value):

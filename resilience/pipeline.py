@@ -17,6 +17,7 @@ from resilience.circuit_breaker import CircuitBreaker
 from resilience.events import CallEnded, CallStarted
 from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
+from resilience.kinds import expect
 from resilience.outcome import is_transient_status
 from resilience.recent_latencies import RecentLatencies
 from resilience.retry import RetryLayer
@@ -52,6 +53,7 @@ class Pipeline:
         wall_clock: Callable[[], datetime] = utc_now,
         request_ids: Iterator[int] | None = None,
     ) -> None:
+        expect("policies", policies, Policies, "make it Policies(...)")
         self._policies = policies
         self._source = source
         self._random = random
@@ -208,7 +210,11 @@ class Pipeline:
         """
         for retry in (self._policies.retry, policies.retry):
             if retry is not None and retry.budget is not None:
-                return self._ledgers.setdefault(retry.budget, RetryLedger(retry.budget))
+                if retry.budget not in self._ledgers:
+                    if len(self._ledgers) >= _MAX_VARIANTS:
+                        self._ledgers.clear()
+                    self._ledgers[retry.budget] = RetryLedger(retry.budget)
+                return self._ledgers[retry.budget]
         return None
 
     def _admission(self, inner: Layer) -> AdmissionLayer:

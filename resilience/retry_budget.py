@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.window import RollingWindow
 
@@ -59,6 +60,7 @@ class RetryLedger:
     """
 
     def __init__(self, budget: RetryBudget, *, clock: Callable[[], float] = _loop_time_s) -> None:
+        expect("budget", budget, RetryBudget, "make it RetryBudget(...)")
         self._budget = budget
         self._clock = clock
         self._requests = RollingWindow(budget.window_s)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from resilience.call import Call
 from resilience.events import Event
+from resilience.kinds import expect, expect_function, expect_subclass
 
 _log = logging.getLogger("resilience")
 
@@ -29,10 +30,19 @@ class Subscribers:
         return bool(self._of_every_kind or self._of_kind)
 
     def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
-        """Call `handler` from now on with each event, or with those of exactly these `kinds`."""
+        """Call `handler` from now on with each event, or with those of exactly these `kinds`.
+
+        Raises:
+            TypeError: The handler cannot be called, or only with `await`; a kind is no event.
+        """
+        expect_function("handler", handler, "start a task in it for what takes time")
         if kinds is None:
             self._of_every_kind = (*self._of_every_kind, handler)
             return
+        expect("kinds", kinds, Iterable, "list the classes of events")
+        kinds = tuple(kinds)
+        for kind in kinds:
+            expect_subclass("a kind", kind, Event, "list classes of events")
         for kind in kinds:
             self._of_kind[kind] = (*self._of_kind.get(kind, ()), handler)
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 from resilience.errors import RateLimited
+from resilience.kinds import expect
 from resilience.rate_limit import RateLimit
 from resilience.waiting_line import WaitingLine
 
@@ -35,6 +36,7 @@ class TokenBucket:
     """
 
     def __init__(self, limit: RateLimit, *, name: str) -> None:
+        expect("limit", limit, RateLimit, "make it RateLimit(...)")
         self.name = name
         self._limit = limit
         self._interval_s = limit.interval_s
@@ -136,6 +138,7 @@ class TokenBucket:
     def refuse_all(self, error: Callable[[], Exception]) -> None:
         """Raise an error of its own at each caller that waits for a token; none is spent."""
         self._entered -= self._line.refuse_all(error)
+        self._disarm()
 
     def _is_too_much(self, would_wait_s: float, deadline_s: float | None) -> bool:
         if self._entered >= self._limit.max_queue or would_wait_s > self._limit.max_wait_s:
@@ -147,9 +150,7 @@ class TokenBucket:
 
     def _serve(self) -> None:
         """Serve everybody whose token is there and refuse whoever has waited too long."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._disarm()
         now_s = asyncio.get_running_loop().time()
         while self._line:
             if self._ready_in_s(now_s) <= _ROUNDING_S:
@@ -169,11 +170,19 @@ class TokenBucket:
     def _arm(self, at_s: float) -> None:
         self._timer = asyncio.get_running_loop().call_at(at_s, self._serve)
 
+    def _disarm(self) -> None:
+        """Stop the timer; it belongs to the event loop of those who wait, and ends with them."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     def _on_cancelled(self, served: bool) -> None:
         if served:
             self.give_back()
-        else:
-            self._entered -= 1
+            return
+        self._entered -= 1
+        if not self._line:
+            self._disarm()
 
     def _spend(self, now_s: float) -> None:
         full_at_s = max(now_s, self._full_at_s)
