@@ -119,10 +119,11 @@ class Source:
         taken = self.pipeline.adaptive.slots.running
         assert self._running < taken <= MAX_SLOTS, "a request without a slot, or too many slots"
         self.limits[self.pipeline.adaptive.limit] += 1
-        state = self.pipeline.breaker.state
-        assert state != "open", "a request was sent through an open circuit"
-        assert state == "closed" or not self._trials, "two trials at once"
-        return state == "half-open"
+        if self.pipeline.breaker.closed:
+            return False
+        assert self.pipeline.breaker.state == "half-open", "sent through an open circuit"
+        assert not self._trials, "two trials at once"
+        return True
 
     async def _answer(self, phase: str) -> httpx.Response:
         self.requests[phase] += 1

@@ -5,13 +5,13 @@ because pybreaker admits every caller while half-open, judges late results by th
 trips on consecutive failures only, and measures the break by the wall clock.
 """
 
-import asyncio
 import math
 from collections.abc import Callable
 
 import pybreaker
 
 from resilience.breaker_settings import BreakerSettings, Trip
+from resilience.clock import loop_time_s
 from resilience.errors import Cause, CircuitOpen
 from resilience.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
 from resilience.kinds import expect
@@ -22,10 +22,6 @@ from resilience.window import RollingWindow
 
 RefuseAll = Callable[[Callable[[], Exception]], object]
 """Raises an error, made for each, at all who wait somewhere."""
-
-
-def _loop_time_s() -> float:
-    return asyncio.get_running_loop().time()
 
 
 class CircuitBreaker:
@@ -54,7 +50,7 @@ class CircuitBreaker:
         settings: BreakerSettings,
         *,
         name: str,
-        clock: Callable[[], float] = _loop_time_s,
+        clock: Callable[[], float] = loop_time_s,
         subscribers: Subscribers | None = None,
     ) -> None:
         expect("settings", settings, BreakerSettings, "make them BreakerSettings()")

@@ -14,6 +14,7 @@ from resilience.attempt import AttemptLayer
 from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Keep, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.clock import loop_time_s
 from resilience.events import CallEnded, CallStarted
 from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
@@ -147,7 +148,7 @@ class Pipeline:
                 self._told.tell_of(call, CallEnded, outcome=response.status_code)
             return response
         finally:
-            counts.finished_at_s = asyncio.get_running_loop().time()
+            counts.finished_at_s = loop_time_s()
 
     def statistics(self) -> SourceStatistics:
         """Return what became of the calls so far."""

@@ -1,18 +1,14 @@
 """A limit on the share of retries among a source's requests."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from resilience.clock import loop_time_s
 from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.window import RollingWindow
 
 _MAX_PER_S = 1_000_000
-
-
-def _loop_time_s() -> float:
-    return asyncio.get_running_loop().time()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +55,7 @@ class RetryLedger:
         clock: Returns monotonic seconds; the running event loop's `time` by default.
     """
 
-    def __init__(self, budget: RetryBudget, *, clock: Callable[[], float] = _loop_time_s) -> None:
+    def __init__(self, budget: RetryBudget, *, clock: Callable[[], float] = loop_time_s) -> None:
         expect("budget", budget, RetryBudget, "make it RetryBudget(...)")
         self._budget = budget
         self._clock = clock

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from resilience.call import Call
+from resilience.clock import loop_time_s
 from resilience.events import Event
 from resilience.kinds import expect, expect_function, expect_subclass
 
@@ -49,7 +50,7 @@ class Subscribers:
     def tell(self, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` with these details, timed by the running loop, if anybody hears it."""
         if self._of_every_kind or kind in self._of_kind:
-            self.publish(kind(at_s=asyncio.get_running_loop().time(), **details))  # type: ignore[arg-type]
+            self.publish(kind(at_s=loop_time_s(), **details))  # type: ignore[arg-type]
 
     def tell_of(self, call: Call, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` about the attempt of `call` that is under way, if anybody hears it."""
