@@ -1,6 +1,5 @@
 """Concurrency that adapts itself: a bulkhead whose size follows how the source does."""
 
-import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -9,8 +8,10 @@ import httpx
 from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
 from resilience.bulkhead import Bulkhead, BulkheadSettings
 from resilience.call import Call, Layer
+from resilience.clock import loop_time_s
 from resilience.errors import AttemptTimeout
 from resilience.events import LimitChanged
+from resilience.kinds import expect
 from resilience.outcome import is_transient_status
 from resilience.subscribers import Subscribers
 
@@ -18,10 +19,6 @@ _OVERLOADED_ERRORS = (AttemptTimeout, httpx.TimeoutException)
 _OVERLOADED_STATUSES = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
-
-
-def _loop_time_s() -> float:
-    return asyncio.get_running_loop().time()
 
 
 class AdaptiveConcurrency:
@@ -45,9 +42,10 @@ class AdaptiveConcurrency:
         settings: AdaptiveSettings,
         *,
         name: str,
-        clock: Callable[[], float] = _loop_time_s,
+        clock: Callable[[], float] = loop_time_s,
         subscribers: Subscribers | None = None,
     ) -> None:
+        expect("settings", settings, AdaptiveSettings, "make them AdaptiveSettings(...)")
         self._name = name
         self._clock = clock
         self._subscribers = subscribers if subscribers is not None else Subscribers()

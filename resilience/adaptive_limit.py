@@ -14,6 +14,7 @@ _MAX_LIMIT = 100_000
 _FEWEST_RESULTS = 20
 _OVERLOADED_SHARE = 0.1
 _FASTER = 0.8
+_CLOCK_STEP_S = 0.001  # of uvloop: an answer within it takes 0 s, and any other is slower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class AdaptiveSettings:
 
     Raises:
         ValueError: A value is out of range, or the limits are not in order.
+        TypeError: A value is of the wrong kind.
     """
 
     initial_limit: int = 20
@@ -52,19 +54,31 @@ class AdaptiveSettings:
     max_wait_s: float = 30.0
 
     def __post_init__(self) -> None:
-        in_order = self.min_limit <= self.initial_limit <= self.max_limit
         refuse(
-            outside("min_limit", self.min_limit, 1, _MAX_LIMIT, "1 is usual"),
-            outside("max_limit", self.max_limit, 1, _MAX_LIMIT, "200 is usual"),
-            None
-            if in_order
-            else "min_limit, initial_limit and max_limit must be in this order, got "
-            f"{self.min_limit!r}, {self.initial_limit!r} and {self.max_limit!r}",
+            outside("min_limit", self.min_limit, 1, _MAX_LIMIT, "1 is usual", whole=True),
+            outside("max_limit", self.max_limit, 1, _MAX_LIMIT, "200 is usual", whole=True),
+            outside("initial_limit", self.initial_limit, 1, _MAX_LIMIT, "20 is usual", whole=True),
+            self._complaint_about_order(),
             outside("backoff_ratio", self.backoff_ratio, 0.5, 0.99, "0.9 cuts a tenth"),
             outside("latency_tolerance", self.latency_tolerance, 1.2, 10, "2 is usual"),
             outside("probe_every_s", self.probe_every_s, 1, DAY_S, "it is in seconds"),
-            outside("max_queue", self.max_queue, 0, 1_000_000_000, "0 refuses whoever has to wait"),
+            outside(
+                "max_queue",
+                self.max_queue,
+                0,
+                1_000_000_000,
+                "0 refuses whoever has to wait",
+                whole=True,
+            ),
             outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
+        )
+
+    def _complaint_about_order(self) -> str | None:
+        if self.min_limit <= self.initial_limit <= self.max_limit:
+            return None
+        return (
+            "min_limit, initial_limit and max_limit must be in this order, got "
+            f"{self.min_limit!r}, {self.initial_limit!r} and {self.max_limit!r}"
         )
 
 
@@ -157,7 +171,7 @@ class AimdLimit:
         self._share = 1.0
         self._probe_due_s = now_s + self._settings.probe_every_s
         if math.isfinite(self._fastest_s):
-            self._unloaded_s = self._fastest_s
+            self._unloaded_s = max(self._fastest_s, _CLOCK_STEP_S)
 
     def _begin_round(self) -> None:
         self.round += 1

@@ -1,11 +1,17 @@
 """When a circuit opens, and for how long."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from resilience.kinds import expect, expect_function
 from resilience.ranges import DAY_S, outside, refuse
 
+_log = logging.getLogger("resilience")
+
 _MAX_COUNT = 1_000_000_000
+_SECONDS = "it is in seconds"
+_RATIO = "0.5 opens when half the calls fail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +44,12 @@ class BreakerSettings:
             may try instead, in seconds, 0.5 s..24 h; None means `break_s`.
         counts_429: Whether a 429 is a failure. By default it is neutral: it says that the source
             is well and that its caller is too fast, which a rate limit cures and a break does not.
-        break_generator: Returns the seconds to stay open instead of `break_s`; must not raise.
+        break_generator: Returns the seconds to stay open instead of `break_s`, 0..24 h. If it
+            raises or returns anything else, that is logged and `break_s` holds.
 
     Raises:
         ValueError: A value is out of range, or neither rule is given.
+        TypeError: A value is of the wrong kind.
     """
 
     failure_ratio: float | None = 0.1
@@ -54,18 +62,46 @@ class BreakerSettings:
     break_generator: Callable[[Trip], float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
+        expect("counts_429", self.counts_429, bool, "write True or False")
+        if self.break_generator is not None:
+            expect_function("break_generator", self.break_generator, "it returns seconds")
         ruleless = self.failure_ratio is None and self.consecutive_failures is None
         refuse(
+            outside("failure_ratio", self.failure_ratio, 0, 1, _RATIO, optional=True),
             outside(
-                "failure_ratio", self.failure_ratio, 0, 1, "0.5 opens when half the calls fail"
+                "minimum_throughput",
+                self.minimum_throughput,
+                2,
+                _MAX_COUNT,
+                "10 is usual",
+                whole=True,
             ),
-            outside("minimum_throughput", self.minimum_throughput, 2, _MAX_COUNT, "10 is usual"),
-            outside("sampling_s", self.sampling_s, 0.5, DAY_S, "it is in seconds"),
-            outside("break_s", self.break_s, 0.5, DAY_S, "it is in seconds"),
-            outside("consecutive_failures", self.consecutive_failures, 1, _MAX_COUNT, "5 is usual"),
-            outside("trial_timeout_s", self.trial_timeout_s, 0.5, DAY_S, "it is in seconds"),
+            outside("sampling_s", self.sampling_s, 0.5, DAY_S, _SECONDS),
+            outside("break_s", self.break_s, 0.5, DAY_S, _SECONDS),
+            outside(
+                "consecutive_failures",
+                self.consecutive_failures,
+                1,
+                _MAX_COUNT,
+                "5 is usual",
+                whole=True,
+                optional=True,
+            ),
+            outside("trial_timeout_s", self.trial_timeout_s, 0.5, DAY_S, _SECONDS, optional=True),
             "failure_ratio and consecutive_failures are both None, so the circuit could never "
             "open; give one, or breaker=None"
             if ruleless
             else None,
         )
+
+    def break_after(self, trip: Trip) -> float:
+        """Return how long the circuit stays open after `trip`, in seconds; never raises."""
+        if self.break_generator is None:
+            return self.break_s
+        try:
+            break_s = self.break_generator(trip)
+            refuse(outside("a generated break", break_s, 0, DAY_S, _SECONDS))
+        except Exception:  # noqa: BLE001 - anybody's code; the attempt's slot is still to give back
+            _log.exception("the break generator failed on %r; break_s holds", trip)
+            return self.break_s
+        return break_s

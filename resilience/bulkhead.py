@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from resilience.errors import BulkheadFull
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.time_limits import TimeLimits
 from resilience.waiting_line import WaitingLine
@@ -24,6 +25,7 @@ class BulkheadSettings:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     max_concurrent: int
@@ -32,8 +34,17 @@ class BulkheadSettings:
 
     def __post_init__(self) -> None:
         refuse(
-            outside("max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual"),
-            outside("max_queue", self.max_queue, 0, _MAX_COUNT, "0 refuses whoever has to wait"),
+            outside(
+                "max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual", whole=True
+            ),
+            outside(
+                "max_queue",
+                self.max_queue,
+                0,
+                _MAX_COUNT,
+                "0 refuses whoever has to wait",
+                whole=True,
+            ),
             outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
         )
 
@@ -49,6 +60,7 @@ class Bulkhead:
     """
 
     def __init__(self, settings: BulkheadSettings, *, name: str) -> None:
+        expect("settings", settings, BulkheadSettings, "make them BulkheadSettings(...)")
         self.name = name
         self._settings = settings
         self._max_concurrent = settings.max_concurrent

@@ -1,10 +1,11 @@
 """One call on its way through the layers."""
 
-import asyncio
 import math
 from collections.abc import Awaitable, Callable
 
 import httpx
+
+from resilience.clock import loop_time_s
 
 Send = Callable[[], Awaitable[httpx.Response]]
 """Sends the request once and returns the response with its body read."""
@@ -77,7 +78,7 @@ class Call:
         """Return the seconds until the total time-out; infinite without one."""
         if self.deadline_s is None:
             return math.inf
-        return self.deadline_s - asyncio.get_running_loop().time()
+        return self.deadline_s - loop_time_s()
 
 
 Layer = Callable[[Call], Awaitable[httpx.Response]]

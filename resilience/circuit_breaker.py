@@ -5,15 +5,16 @@ because pybreaker admits every caller while half-open, judges late results by th
 trips on consecutive failures only, and measures the break by the wall clock.
 """
 
-import asyncio
 import math
 from collections.abc import Callable
 
 import pybreaker
 
 from resilience.breaker_settings import BreakerSettings, Trip
+from resilience.clock import loop_time_s
 from resilience.errors import Cause, CircuitOpen
 from resilience.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
+from resilience.kinds import expect
 from resilience.permit import Permit
 from resilience.safe_listener import SafeListener
 from resilience.subscribers import Subscribers
@@ -21,10 +22,6 @@ from resilience.window import RollingWindow
 
 RefuseAll = Callable[[Callable[[], Exception]], object]
 """Raises an error, made for each, at all who wait somewhere."""
-
-
-def _loop_time_s() -> float:
-    return asyncio.get_running_loop().time()
 
 
 class CircuitBreaker:
@@ -53,9 +50,10 @@ class CircuitBreaker:
         settings: BreakerSettings,
         *,
         name: str,
-        clock: Callable[[], float] = _loop_time_s,
+        clock: Callable[[], float] = loop_time_s,
         subscribers: Subscribers | None = None,
     ) -> None:
+        expect("settings", settings, BreakerSettings, "make them BreakerSettings()")
         self.name = name
         self._settings = settings
         self._clock = clock
@@ -158,7 +156,8 @@ class CircuitBreaker:
     def _rejection(self) -> CircuitOpen:
         if self._isolated:
             return CircuitOpen(self.name, None, None)
-        return CircuitOpen(self.name, self._blocked_until_s - self._clock(), self._last_cause)
+        left_s = max(0.0, self._blocked_until_s - self._clock())
+        return CircuitOpen(self.name, left_s, self._last_cause)
 
     def _admit_trial(self) -> Permit:
         self.check()
@@ -217,15 +216,12 @@ class CircuitBreaker:
         )
 
     def _open(self, cause: Cause, now_s: float, failure_ratio: float, failures: int) -> None:
-        break_s = self._settings.break_s
-        if self._settings.break_generator is not None:
-            break_s = self._settings.break_generator(
-                Trip(
-                    failure_ratio=failure_ratio,
-                    failures=failures,
-                    half_open_trials=self._half_open_trials,
-                )
-            )
+        trip = Trip(
+            failure_ratio=failure_ratio,
+            failures=failures,
+            half_open_trials=self._half_open_trials,
+        )
+        break_s = self._settings.break_after(trip)
         self._blocked_until_s = now_s + break_s
         self._move_to_open()
         self._publish(CircuitOpened, cause=cause, break_s=break_s)

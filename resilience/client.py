@@ -1,7 +1,7 @@
 """The way in: one client, many sources, each behind its own policies."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,7 @@ import httpx
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.events import Event
 from resilience.json_calls import JsonCalls
-from resilience.kinds import expect
+from resilience.kinds import expect, expect_function
 from resilience.pipeline import Pipeline
 from resilience.request import RequestOptions, address_of, build_request, overrides_of
 from resilience.retry_after import utc_now
@@ -44,8 +44,8 @@ class ResilientClient(JsonCalls):
     """Calls sources through their policies: raw (`get`), typed (`get_json`) or streamed.
 
     Make one and keep it: limits and circuits live in it. Use it as an async context manager, from
-    one event loop. Redirects are answers, not
-    instructions; there are no cookies, and proxies of the environment are ignored.
+    one event loop. Redirects are answers, not instructions; there are no cookies, and proxies of
+    the environment are ignored.
 
     Args:
         sources: Names must differ.
@@ -62,7 +62,7 @@ class ResilientClient(JsonCalls):
 
     Raises:
         ValueError: Two sources share a name, or a setting is out of range.
-        TypeError: A source is no Source, or a setting no number.
+        TypeError: A source is no Source, or a setting of the wrong kind.
     """
 
     def __init__(
@@ -77,6 +77,11 @@ class ResilientClient(JsonCalls):
         wall_clock: Callable[[], datetime] = utc_now,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        expect("sources", sources, Iterable, "list them: [Source(...)]")
+        expect("random", random, Random, "make it a Random()")
+        expect_function("wall_clock", wall_clock, "it returns an aware datetime")
+        if transport is not None:
+            expect("transport", transport, httpx.AsyncBaseTransport, "leave it out for real ones")
         self._is_closed = False
         self._subscribers = Subscribers()
         request_ids = count(1)
@@ -202,8 +207,9 @@ class ResilientClient(JsonCalls):
     async def aclose(self) -> None:
         """Close all connections; calls are refused from now on."""
         self._is_closed = True
-        for guarded in self._sources.values():
-            await guarded.transport.aclose()
+        async with AsyncExitStack() as closing:  # closes all, whichever of them fail
+            for guarded in self._sources.values():
+                closing.push_async_callback(guarded.transport.aclose)
 
     async def __aenter__(self) -> Self:
         return self
@@ -230,6 +236,7 @@ class ResilientClient(JsonCalls):
         return self._guarded(source)
 
     def _guarded(self, source: str) -> _Guarded:
+        expect("source", source, str, "give its name")
         try:
             return self._sources[source]
         except KeyError:

@@ -10,6 +10,7 @@ import httpx
 from resilience.call import Call, Layer
 from resilience.errors import Cause, ResilienceError
 from resilience.events import Event, FallbackFailed, FallbackUsed
+from resilience.kinds import expect_callable, expect_function
 from resilience.outcome import is_transient_status
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.subscribers import Subscribers
@@ -44,6 +45,7 @@ class Fallback:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     answer: Answer = field(hash=False)  # a callable need not be hashable
@@ -51,6 +53,8 @@ class Fallback:
     limit_s: float = 1.0
 
     def __post_init__(self) -> None:
+        expect_callable("answer", self.answer, "it is called with the request and the failure")
+        expect_function("when", self.when, "it returns True or False")
         refuse(outside("limit_s", self.limit_s, 0.01, DAY_S, "it is in seconds"))
 
 

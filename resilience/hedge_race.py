@@ -116,12 +116,13 @@ class Race:
             self._wait_for_next(self._task.get_loop())
 
     def _begin(self) -> None:
-        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         if task is None:
             raise RuntimeError("a race needs a task to run in; await it from a coroutine")
         self._task = task
         self._cancelling = task.cancelling()
-        self._wait_for_next(task.get_loop())
+        self._wait_for_next(loop)
 
     def _wait_for_next(self, loop: asyncio.AbstractEventLoop) -> None:
         self.deadline_s = loop.time() + self._delay_s

@@ -42,6 +42,7 @@ class HedgeSettings:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     delay_s: float | None = None
@@ -51,10 +52,10 @@ class HedgeSettings:
 
     def __post_init__(self) -> None:
         refuse(
-            outside("delay_s", self.delay_s, 0, DAY_S, "it is in seconds"),
+            outside("delay_s", self.delay_s, 0, DAY_S, "it is in seconds", optional=True),
             outside("percentile", self.percentile, 50, 99, "95 is usual"),
             outside("min_delay_s", self.min_delay_s, 0, DAY_S, "it is in seconds"),
-            outside("max_hedges", self.max_hedges, 1, 10, "use hedge=None for none"),
+            outside("max_hedges", self.max_hedges, 1, 10, "use hedge=None for none", whole=True),
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import httpx
 
 from resilience.errors import InvalidBody
+from resilience.sendable import check_text
 from resilience.type_forms import SameForm
 
 T = TypeVar("T")
@@ -27,7 +28,8 @@ def encode(value: object) -> bytes:
 
     Raises:
         TypeError: JSON cannot say it.
-        ValueError: It holds NaN or an infinity, or itself, or is nested too deeply.
+        ValueError: It holds NaN or an infinity, half a surrogate pair, or itself, or is nested too
+            deeply.
     """
     try:
         text = json.dumps(
@@ -39,6 +41,7 @@ def encode(value: object) -> bytes:
         )
     except RecursionError as error:
         raise ValueError("the JSON body is nested too deeply; send a flatter one") from error
+    check_text("json", text)
     return text.encode()
 
 

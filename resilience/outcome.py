@@ -46,8 +46,11 @@ def cannot_have_acted(cause: Cause) -> bool:
 
 
 def is_transient_status(status: int) -> bool:
-    """Tell whether the status is 5xx (or above), 408 or 429."""
-    return status >= 500 or status in _TRANSIENT_CLIENT_ERRORS  # noqa: PLR2004 - HTTP's own number
+    """Tell whether the status is 5xx, 408 or 429, or none of HTTP's (below 100, above 599).
+
+    Source: RFC 9110 15 on invalid statuses, which count as 5xx.
+    """
+    return not 100 <= status < 500 or status in _TRANSIENT_CLIENT_ERRORS  # noqa: PLR2004 - HTTP's
 
 
 def verdict_on_status(status: int) -> Verdict:

@@ -14,9 +14,11 @@ from resilience.attempt import AttemptLayer
 from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Keep, Layer, Send
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.clock import loop_time_s
 from resilience.events import CallEnded, CallStarted
 from resilience.fallback import FallbackLayer
 from resilience.hedging import HedgeLayer
+from resilience.kinds import expect
 from resilience.outcome import is_transient_status
 from resilience.recent_latencies import RecentLatencies
 from resilience.retry import RetryLayer
@@ -52,6 +54,7 @@ class Pipeline:
         wall_clock: Callable[[], datetime] = utc_now,
         request_ids: Iterator[int] | None = None,
     ) -> None:
+        expect("policies", policies, Policies, "make it Policies(...)")
         self._policies = policies
         self._source = source
         self._random = random
@@ -145,7 +148,7 @@ class Pipeline:
                 self._told.tell_of(call, CallEnded, outcome=response.status_code)
             return response
         finally:
-            counts.finished_at_s = asyncio.get_running_loop().time()
+            counts.finished_at_s = loop_time_s()
 
     def statistics(self) -> SourceStatistics:
         """Return what became of the calls so far."""
@@ -208,7 +211,11 @@ class Pipeline:
         """
         for retry in (self._policies.retry, policies.retry):
             if retry is not None and retry.budget is not None:
-                return self._ledgers.setdefault(retry.budget, RetryLedger(retry.budget))
+                if retry.budget not in self._ledgers:
+                    if len(self._ledgers) >= _MAX_VARIANTS:
+                        self._ledgers.clear()
+                    self._ledgers[retry.budget] = RetryLedger(retry.budget)
+                return self._ledgers[retry.budget]
         return None
 
     def _admission(self, inner: Layer) -> AdmissionLayer:

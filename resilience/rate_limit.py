@@ -5,7 +5,8 @@ from typing import Self
 
 from resilience.ranges import DAY_S, outside, refuse
 
-_MAX_PERMITS = 1_000_000
+_MIN_PERMITS, _MAX_PERMITS = 1e-6, 1_000_000
+_NO_LIMIT = "use rate_limit=None for no limit"
 _MAX_QUEUE = 1_000_000_000
 
 
@@ -18,7 +19,7 @@ class RateLimit:
     choose a burst smaller than `permits` to leave room for it.
 
     Attributes:
-        permits: Requests a period, above 0 and up to 1,000,000; a fraction is allowed.
+        permits: Requests a period, 0.000,001..1,000,000; a fraction is allowed.
         period_s: Length of the period in seconds, 1 ms..24 h.
         burst: Requests that may be saved up, 1..1,000,000; None means `permits`, at least 1, so
             that a caller who was quiet for a period may use that period's permits at once.
@@ -33,6 +34,7 @@ class RateLimit:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     permits: float
@@ -44,13 +46,25 @@ class RateLimit:
 
     def __post_init__(self) -> None:
         refuse(
-            None
-            if 0 < self.permits <= _MAX_PERMITS
-            else f"permits must be above 0 and at most {_MAX_PERMITS:g}, got {self.permits!r}; "
-            "use rate_limit=None for no limit",
+            outside("permits", self.permits, _MIN_PERMITS, _MAX_PERMITS, _NO_LIMIT),
             outside("period_s", self.period_s, 0.001, DAY_S, "it is in seconds"),
-            outside("burst", self.burst, 1, _MAX_PERMITS, "1 spaces all requests evenly"),
-            outside("max_queue", self.max_queue, 0, _MAX_QUEUE, "0 refuses whoever has to wait"),
+            outside(
+                "burst",
+                self.burst,
+                1,
+                _MAX_PERMITS,
+                "1 spaces all requests evenly",
+                whole=True,
+                optional=True,
+            ),
+            outside(
+                "max_queue",
+                self.max_queue,
+                0,
+                _MAX_QUEUE,
+                "0 refuses whoever has to wait",
+                whole=True,
+            ),
             outside("max_wait_s", self.max_wait_s, 0, DAY_S, "it is in seconds"),
             outside("max_pause_s", self.max_pause_s, 0, DAY_S, "it is in seconds"),
         )

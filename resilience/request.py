@@ -9,7 +9,7 @@ import httpx
 
 from resilience.json_bodies import encode
 from resilience.kinds import expect
-from resilience.sendable import check_headers, check_method, check_path
+from resilience.sendable import check_headers, check_method, check_params, check_path, check_text
 from resilience.source import Overrides, Source
 
 # What httpx decodes without an extra package; aiohttp would offer what only it can decode.
@@ -102,16 +102,18 @@ def _content(options: RequestOptions) -> bytes | str | None:
     if "json" in options:
         raise ValueError("content and json are both given, but a request has one body; drop one")
     expect("content", content, bytes | str, "join its parts: each attempt sends the body again")
+    check_text("content", content)
     return content
 
 
 def _url(base_url: str, path: str, params: Mapping[str, str] | None) -> httpx.URL:
     expect("path", path, str, 'write it like "/rates/USD"')
+    check_text("path", path)
     try:
         url = _parsed(base_url, path)
         if params is None:
             return url
-        expect("params", params, Mapping, 'write them like {"days": "3"}')
+        check_params(params)
         both = (url.query.decode("ascii"), str(httpx.QueryParams(params)))
         return url.copy_with(query="&".join(filter(None, both)).encode("ascii") or None)
     except httpx.InvalidURL as error:

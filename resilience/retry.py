@@ -18,6 +18,7 @@ from resilience.backoff import delays_s
 from resilience.call import Call, Layer
 from resilience.errors import Cause
 from resilience.events import GaveUp, GaveUpReason, RetryScheduled
+from resilience.kinds import expect
 from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
 from resilience.retry_after import retry_after_s, utc_now
 from resilience.retry_budget import RetryLedger
@@ -71,6 +72,7 @@ class RetryLayer:
         counts: Counts | None = None,
         wall_clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        expect("settings", settings, RetrySettings, "make them RetrySettings(...)")
         self._settings = settings
         self._inner = inner
         self._ledger = ledger

@@ -1,17 +1,14 @@
 """A limit on the share of retries among a source's requests."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from resilience.clock import loop_time_s
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.window import RollingWindow
 
 _MAX_PER_S = 1_000_000
-
-
-def _loop_time_s() -> float:
-    return asyncio.get_running_loop().time()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +27,7 @@ class RetryBudget:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
 
     Source: the retry budgets of Finagle and of the Site Reliability Engineering book, chapter 21.
     """
@@ -57,7 +55,8 @@ class RetryLedger:
         clock: Returns monotonic seconds; the running event loop's `time` by default.
     """
 
-    def __init__(self, budget: RetryBudget, *, clock: Callable[[], float] = _loop_time_s) -> None:
+    def __init__(self, budget: RetryBudget, *, clock: Callable[[], float] = loop_time_s) -> None:
+        expect("budget", budget, RetryBudget, "make it RetryBudget(...)")
         self._budget = budget
         self._clock = clock
         self._requests = RollingWindow(budget.window_s)

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from resilience.backoff import BACKOFFS, Backoff
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.retry_budget import RetryBudget
 
 Repeatable = Literal["any", "idempotent", "safe"]
 REPEATABLES: tuple[Repeatable, ...] = get_args(Repeatable)
+_NO_RETRIES = "use retry=None for no retries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,7 @@ class RetrySettings:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     max_retries: int = 3
@@ -46,17 +49,20 @@ class RetrySettings:
     budget: RetryBudget | None = None
 
     def __post_init__(self) -> None:
+        expect("jitter", self.jitter, bool, "write True or False")
+        expect("honour_retry_after", self.honour_retry_after, bool, "write True or False")
+        expect("budget", self.budget, RetryBudget | None, "make it a RetryBudget, or None for none")
         refuse(
-            outside("max_retries", self.max_retries, 1, 1_000_000, "use retry=None for no retries"),
+            outside("max_retries", self.max_retries, 1, 1_000_000, _NO_RETRIES, whole=True),
             outside("base_delay_s", self.base_delay_s, 0, DAY_S, "it is in seconds"),
-            outside("max_delay_s", self.max_delay_s, 0, DAY_S, "it is in seconds"),
+            outside("max_delay_s", self.max_delay_s, 0, DAY_S, "it is in seconds", optional=True),
             outside("max_retry_after_s", self.max_retry_after_s, 0, DAY_S, "it is in seconds"),
             _not_among("backoff", self.backoff, BACKOFFS, "exponential suits most sources"),
             _not_among("repeatable", self.repeatable, REPEATABLES, "idempotent is sound"),
         )
 
 
-def _not_among(name: str, value: str, known: tuple[str, ...], next_step: str) -> str | None:
+def _not_among(name: str, value: object, known: tuple[str, ...], next_step: str) -> str | None:
     if value in known:
         return None
     return f"{name} must be one of {', '.join(known)}, got {value!r}; {next_step}"

@@ -17,6 +17,7 @@ _FIELD_VALUE = re.compile(r"[\t\x20-\x7e]*")  # RFC 9110 5.5, the part that ever
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _LABEL = r"[a-z0-9_-]{1,63}"  # RFC 1035 2.3.4, and the underscore of many a container's name
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _MAX_PORT = 65_535
 _SEPARATOR = re.compile(r"[/\\]")  # some servers take the one for the other
 
@@ -55,6 +56,28 @@ def check_headers(headers: Mapping[str, object]) -> None:
             )
         if name.lower() in _FRAMING:
             raise ValueError(f"the header {name!r} follows from the body; leave it out")
+
+
+def check_params(params: Mapping[str, object]) -> None:
+    """Refuse what a query can only say by chance, such as an object by its address.
+
+    Raises:
+        TypeError: They are no mapping of text to text; numbers, None and lists of these will do.
+        ValueError: A text has no UTF-8.
+    """
+    expect("params", params, Mapping, 'write them like {"days": "3"}')
+    for name, value in params.items():
+        expect("the name of a parameter", name, str, "write it as text")
+        check_text("params", name)
+        for each in value if isinstance(value, list | tuple) else (value,):
+            expect(f"the parameter {name!r}", each, str | int | float | None, "write it as text")
+            check_text("params", each)
+
+
+def check_text(name: str, value: object) -> None:
+    """Raise a ValueError at text with half a surrogate pair, which has no UTF-8."""
+    if isinstance(value, str) and not value.isascii() and _HALF_A_PAIR.search(value):
+        raise ValueError(f"{name} holds half a surrogate pair, which has no UTF-8: {value!a:.80}")
 
 
 def check_path(path: str) -> None:

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.errors import OpenedElsewhere
 from resilience.events import CircuitClosed, CircuitOpened, Event
+from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.subscribers import Handler
 from resilience.tasks import cancel_and_wait
@@ -41,6 +42,7 @@ class SharingSettings:
 
     Raises:
         ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
     """
 
     poll_s: float = 0.2
@@ -49,6 +51,7 @@ class SharingSettings:
     prefix: str = "resilience:circuit:"
 
     def __post_init__(self) -> None:
+        expect("prefix", self.prefix, str, "write it as text")
         refuse(
             outside("poll_s", self.poll_s, 0.01, 10, "it is in seconds"),
             outside("limit_s", self.limit_s, 0.01, 10, "it is in seconds"),

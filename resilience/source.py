@@ -16,6 +16,7 @@ from resilience.retry_settings import RetrySettings
 from resilience.sendable import check_headers, complaint_about_base_url
 
 _SHORTEST_TIMEOUT_S = 0.01
+_SECONDS = "it is a number of seconds, or None for no limit"
 _SETTINGS = {
     "fallback": Fallback,
     "retry": RetrySettings,
@@ -33,10 +34,7 @@ def complaint_about_timeout(name: str, limit_s: float | None) -> str | None:
     Raises:
         TypeError: It is no number.
     """
-    expect_number(name, limit_s, "it is a number of seconds, or None for no limit")
-    return outside(
-        name, limit_s, _SHORTEST_TIMEOUT_S, DAY_S, "it is in seconds, or None for no limit"
-    )
+    return outside(name, limit_s, _SHORTEST_TIMEOUT_S, DAY_S, _SECONDS, optional=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +126,8 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
         TypeError: A time-out is no number, or `retry` no RetrySettings.
     """
     total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
-    expect_number("total_timeout_s", total_s, "it is a number of seconds, or None for no limit")
+    if total_s is not None:
+        expect_number("total_timeout_s", total_s, _SECONDS)
     if total_s is not None and attempt_s is not None and total_s < attempt_s:
         overrides = {"attempt_timeout_s": total_s, **overrides}
     return replace(policies, **overrides)

@@ -5,7 +5,9 @@ import logging
 from collections.abc import Callable, Iterable
 
 from resilience.call import Call
+from resilience.clock import loop_time_s
 from resilience.events import Event
+from resilience.kinds import expect, expect_function, expect_subclass
 
 _log = logging.getLogger("resilience")
 
@@ -29,17 +31,26 @@ class Subscribers:
         return bool(self._of_every_kind or self._of_kind)
 
     def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
-        """Call `handler` from now on with each event, or with those of exactly these `kinds`."""
+        """Call `handler` from now on with each event, or with those of exactly these `kinds`.
+
+        Raises:
+            TypeError: The handler cannot be called, or only with `await`; a kind is no event.
+        """
+        expect_function("handler", handler, "start a task in it for what takes time")
         if kinds is None:
             self._of_every_kind = (*self._of_every_kind, handler)
             return
+        expect("kinds", kinds, Iterable, "list the classes of events")
+        kinds = tuple(kinds)
+        for kind in kinds:
+            expect_subclass("a kind", kind, Event, "list classes of events")
         for kind in kinds:
             self._of_kind[kind] = (*self._of_kind.get(kind, ()), handler)
 
     def tell(self, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` with these details, timed by the running loop, if anybody hears it."""
         if self._of_every_kind or kind in self._of_kind:
-            self.publish(kind(at_s=asyncio.get_running_loop().time(), **details))  # type: ignore[arg-type]
+            self.publish(kind(at_s=loop_time_s(), **details))  # type: ignore[arg-type]
 
     def tell_of(self, call: Call, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` about the attempt of `call` that is under way, if anybody hears it."""

@@ -54,10 +54,10 @@ class TimeLimit:
         self._expired = False
 
     def __enter__(self) -> Self:
-        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         if task is None:
             raise RuntimeError("a time limit needs a task to cancel; await it from a coroutine")
-        loop = task.get_loop()
         self._task = task
         self._cancelling = task.cancelling()
         self.deadline_s = loop.time() + self._limit_s

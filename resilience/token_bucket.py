@@ -4,7 +4,9 @@ import asyncio
 import math
 from collections.abc import Callable
 
+from resilience.clock import loop_time_s
 from resilience.errors import RateLimited
+from resilience.kinds import expect
 from resilience.rate_limit import RateLimit
 from resilience.waiting_line import WaitingLine
 
@@ -35,6 +37,7 @@ class TokenBucket:
     """
 
     def __init__(self, limit: RateLimit, *, name: str) -> None:
+        expect("limit", limit, RateLimit, "make it RateLimit(...)")
         self.name = name
         self._limit = limit
         self._interval_s = limit.interval_s
@@ -77,14 +80,12 @@ class TokenBucket:
 
     def would_wait_s(self) -> float:
         """Return how long the next caller would wait for its token, in seconds."""
-        wait_s = (
-            self._ready_in_s(asyncio.get_running_loop().time()) + self._entered * self._interval_s
-        )
+        wait_s = self._ready_in_s(loop_time_s()) + self._entered * self._interval_s
         return wait_s if wait_s > _ROUNDING_S else 0.0
 
     def try_take(self) -> bool:
         """Swap a place for a token if there is one now and nobody is before."""
-        now_s = asyncio.get_running_loop().time()
+        now_s = loop_time_s()
         if self._line or self._ready_in_s(now_s) > _ROUNDING_S:
             return False
         self._spend(now_s)
@@ -95,7 +96,7 @@ class TokenBucket:
         """Take a token without a place in the line, if there is one now and nobody is before."""
         if self._entered:
             return False
-        now_s = asyncio.get_running_loop().time()
+        now_s = loop_time_s()
         if self._ready_in_s(now_s) > _ROUNDING_S:
             return False
         self._spend(now_s)
@@ -107,12 +108,12 @@ class TokenBucket:
         Raises:
             RateLimited: It waited for `max_wait_s` in vain, because a pause came between.
         """
-        began_s = asyncio.get_running_loop().time()
+        began_s = loop_time_s()
         deadline_s = began_s + self._limit.max_wait_s
         if self._timer is None:
             self._arm(min(began_s + self._ready_in_s(began_s), deadline_s))
         await self._line.wait(self._on_cancelled, deadline_s)
-        return asyncio.get_running_loop().time() - began_s
+        return loop_time_s() - began_s
 
     def give_back(self) -> None:
         """Return a token that was not spent; it serves whoever is next."""
@@ -127,7 +128,7 @@ class TokenBucket:
         the source is then called again at its rate and not in a burst.
         """
         bounded_s = min(max(pause_s, 0.0), self._limit.max_pause_s)
-        until_s = asyncio.get_running_loop().time() + bounded_s
+        until_s = loop_time_s() + bounded_s
         if bounded_s and until_s > self._paused_until_s:
             self._paused_until_s = until_s
             self._full_at_s = max(self._full_at_s, until_s + self._depth_s)
@@ -136,21 +137,17 @@ class TokenBucket:
     def refuse_all(self, error: Callable[[], Exception]) -> None:
         """Raise an error of its own at each caller that waits for a token; none is spent."""
         self._entered -= self._line.refuse_all(error)
+        self._disarm()
 
     def _is_too_much(self, would_wait_s: float, deadline_s: float | None) -> bool:
         if self._entered >= self._limit.max_queue or would_wait_s > self._limit.max_wait_s:
             return True
-        return (
-            deadline_s is not None
-            and asyncio.get_running_loop().time() + would_wait_s >= deadline_s
-        )
+        return deadline_s is not None and loop_time_s() + would_wait_s >= deadline_s
 
     def _serve(self) -> None:
         """Serve everybody whose token is there and refuse whoever has waited too long."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        now_s = asyncio.get_running_loop().time()
+        self._disarm()
+        now_s = loop_time_s()
         while self._line:
             if self._ready_in_s(now_s) <= _ROUNDING_S:
                 if self._line.serve():
@@ -169,11 +166,19 @@ class TokenBucket:
     def _arm(self, at_s: float) -> None:
         self._timer = asyncio.get_running_loop().call_at(at_s, self._serve)
 
+    def _disarm(self) -> None:
+        """Stop the timer; it belongs to the event loop of those who wait, and ends with them."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     def _on_cancelled(self, served: bool) -> None:
         if served:
             self.give_back()
-        else:
-            self._entered -= 1
+            return
+        self._entered -= 1
+        if not self._line:
+            self._disarm()
 
     def _spend(self, now_s: float) -> None:
         full_at_s = max(now_s, self._full_at_s)

@@ -15,7 +15,6 @@ from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
 from resilience.errors import ResponseTooLarge, StaleConnection
-from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
@@ -50,12 +49,8 @@ class AttemptTransport(AiohttpTransport):
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
     ) -> None:
-        expect("max_connections", max_connections, int, "100 is usual")
-        expect("max_response_bytes", max_response_bytes, int | float, "it is in bytes")
-        expect("keepalive_s", keepalive_s, int | float, "it is in seconds")
-        expect("max_connection_age_s", max_connection_age_s, int | float, "it is in seconds")
         refuse(
-            outside("max_connections", max_connections, 1, 65_535, "100 is usual"),
+            outside("max_connections", max_connections, 1, 65_535, "100 is usual", whole=True),
             outside("max_response_bytes", max_response_bytes, 0, math.inf, "it is in bytes"),
             outside("keepalive_s", keepalive_s, 0, DAY_S, "it is in seconds"),
             outside("max_connection_age_s", max_connection_age_s, 0, DAY_S, "it is in seconds"),

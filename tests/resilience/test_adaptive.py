@@ -251,3 +251,13 @@ def test_a_wrong_setting_is_refused(build: Callable[[], Any], complaint: str) ->
     with pytest.raises(ValueError, match=r".+") as raised:
         build()
     assert complaint in str(raised.value)
+
+
+def test_a_clock_too_coarse_for_the_source_does_not_make_every_answer_slow() -> None:
+    limit = AimdLimit(AdaptiveSettings(initial_limit=20))
+    for _ in range(2_000):
+        limit.record(limit.round, latency_s=0.0, running=limit.slots, now_s=0.0)
+    grown = limit.limit
+    for _ in range(2_000):
+        limit.record(limit.round, latency_s=0.001, running=limit.slots, now_s=0.0)
+    assert grown < limit.limit

@@ -466,3 +466,26 @@ def test_an_isolated_circuit_is_not_tripped() -> None:
     scenario.breaker.isolate()
     scenario.breaker.trip(3.0, BOOM)
     assert scenario.rejection().retry_after_s is None
+
+
+def _raises(_trip: Trip) -> float:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "generate",
+    [_raises, lambda _trip: float("nan"), lambda _trip: float("inf"), lambda _trip: -1.0],
+    ids=["raises", "nan", "infinite", "negative"],
+)
+def test_a_break_generator_that_fails_leaves_the_fixed_break_and_is_logged(
+    generate: Callable[[Trip], float], caplog: pytest.LogCaptureFixture
+) -> None:
+    on = Scenario(
+        BreakerSettings(
+            failure_ratio=None, consecutive_failures=1, break_s=BREAK_S, break_generator=generate
+        )
+    )
+    on.fail()
+    opened = [event for event in on.events if isinstance(event, CircuitOpened)]
+    assert [event.break_s for event in opened] == [BREAK_S]
+    assert "the break generator failed" in caplog.text

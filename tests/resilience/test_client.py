@@ -1,18 +1,28 @@
 import json
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import httpx
 import pytest
 
 from resilience import (
+    AdaptiveConcurrency,
     AttemptStarted,
     BreakerSettings,
+    Bulkhead,
+    BulkheadSettings,
+    CircuitBreaker,
     CircuitOpen,
     Event,
+    Pipeline,
     Policies,
     ResilientClient,
+    RetryLayer,
+    RetryLedger,
     RetrySettings,
     Source,
+    TokenBucket,
 )
 from tests.resilience.peers import uvicorn_peer
 
@@ -170,3 +180,58 @@ async def test_a_real_server_is_called_through_all_policies() -> None:
             put = await client.request("PUT", "here", "/b", content="text")
     assert (got.status_code, got.text) == (404, "GET /a ")
     assert put.text == "PUT /b text"
+
+
+async def _later(_event: Event) -> None:
+    """Would never run: nobody awaits it."""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"sources": source()}, "sources has the wrong type: got Source"),
+        ({"random": 5}, r"random has the wrong type: got 5 \(int\); make it a Random"),
+        ({"wall_clock": "noon"}, "wall_clock has the wrong type: got 'noon'"),
+        ({"transport": "tcp"}, "transport has the wrong type: got 'tcp'"),
+    ],
+    ids=str,
+)
+def test_a_client_names_what_it_cannot_be_made_of(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ResilientClient(**{"sources": [source()], "random": Random(1), **wrong})
+
+
+@pytest.mark.parametrize(
+    ("handler", "kinds", "message"),
+    [
+        (None, None, "handler has the wrong type: got None"),
+        (_later, None, "it is called without await"),
+        (print, AttemptStarted, "kinds has the wrong type"),
+        (print, ["AttemptStarted"], "a kind has the wrong type: got 'AttemptStarted'"),
+    ],
+)
+async def test_a_handler_that_would_never_hear_anything_is_refused(
+    handler: Any,  # noqa: ANN401 - wrong on purpose
+    kinds: Any,  # noqa: ANN401
+    message: str,
+) -> None:
+    async with Server().client(source()) as client:
+        with pytest.raises(TypeError, match=message):
+            client.subscribe(handler, kinds)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: TokenBucket("5/s", name="x"),  # type: ignore[arg-type]
+        lambda: CircuitBreaker(None, name="x"),  # type: ignore[arg-type]
+        lambda: Bulkhead(5, name="x"),  # type: ignore[arg-type]
+        lambda: RetryLayer(3, random=Random(1)),  # type: ignore[arg-type]
+        lambda: Pipeline({}, source="x", random=Random(1)),  # type: ignore[arg-type]
+        lambda: AdaptiveConcurrency(BulkheadSettings(max_concurrent=1), name="x"),  # type: ignore[arg-type]
+        lambda: RetryLedger(0.2),  # type: ignore[arg-type]
+    ],
+)
+def test_each_part_alone_names_settings_that_are_not_its_own(build: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match=r"(settings|limit|policies|budget) has the wrong type"):
+        build()

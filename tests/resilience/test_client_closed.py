@@ -47,3 +47,18 @@ async def test_a_call_that_would_be_retried_after_the_close_says_so_too() -> Non
             await arrived.wait()
         with pytest.raises(RuntimeError, match="the client is closed"):
             await call
+
+
+async def test_a_transport_that_fails_to_close_does_not_keep_the_others_open() -> None:
+    closed: list[str] = []
+
+    class Stubborn(httpx.AsyncBaseTransport):
+        async def aclose(self) -> None:
+            closed.append("tried")
+            raise OSError("busy")
+
+    sources = [Source(name=name, base_url="http://rates.test") for name in ("one", "two")]
+    client = ResilientClient(sources, random=Random(1), transport=Stubborn())
+    with pytest.raises(OSError, match="busy"):
+        await client.aclose()
+    assert closed == ["tried", "tried"]

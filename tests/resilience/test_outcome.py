@@ -22,9 +22,12 @@ from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
         (500, True),
         (503, True),
         (599, True),
+        pytest.param(999, True, id="above HTTP"),
+        pytest.param(99, True, id="below HTTP"),
+        pytest.param(0, True, id="no status"),
     ],
 )
-def test_5xx_408_and_429_are_transient(status: int, transient: bool) -> None:
+def test_5xx_408_429_and_what_is_no_status_are_transient(status: int, transient: bool) -> None:
     assert is_transient_status(status) is transient
 
 

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ from resilience import (
     AttemptSucceeded,
     AttemptTimeout,
     BreakerSettings,
+    BulkheadSettings,
     CallEnded,
     CallRejected,
     CallStarted,
@@ -21,6 +23,7 @@ from resilience import (
     GaveUpReason,
     Policies,
     ResponseTooLarge,
+    RetryBudget,
     RetryScheduled,
     RetrySettings,
     StaleConnection,
@@ -249,3 +252,23 @@ async def test_a_handler_that_fails_is_logged_and_disturbs_nothing(
     told.subscribers.add(broken)
     assert (await told.run(Script(200))).status_code == 200
     assert "a broken handler" in caplog.text
+
+
+async def test_a_break_generator_that_raises_costs_its_call_no_slot_and_no_answer() -> None:
+    told = Told(
+        Policies(
+            bulkhead=BulkheadSettings(max_concurrent=1),
+            breaker=replace(IN_A_ROW, break_generator=lambda _trip: 1 / 0),
+        )
+    )
+    assert (await told.run(Script(500))).status_code == 500
+    assert told.pipeline.bulkhead is not None
+    assert told.pipeline.bulkhead.running == 0
+
+
+async def test_calls_that_bring_a_budget_of_their_own_do_not_fill_memory() -> None:
+    told = Told(Policies())
+    for tenth in range(1, 1_001):
+        retry = RetrySettings(budget=RetryBudget(window_s=tenth / 10 + 1))
+        await told.pipeline.run(Script(200), overrides={"retry": retry})
+    assert len(told.pipeline._ledgers) <= 64

@@ -1,18 +1,25 @@
 import math
 from collections.abc import Callable
+from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
+import httpx
 import pytest
 
 from resilience import (
+    AdaptiveSettings,
     BreakerSettings,
     BulkheadSettings,
+    Fallback,
+    HedgeSettings,
     Policies,
     RateLimit,
     RetryBudget,
     RetrySettings,
     Source,
 )
+from resilience.shared_state import SharingSettings
 
 HOUR_S = 3600.0
 
@@ -102,3 +109,75 @@ def test_time_outs_must_fit_each_other_and_the_window_pt_128() -> None:
     with pytest.raises(ValueError, match="attempt_timeout_s must be at most") as raised:
         Policies(total_timeout_s=0.5, attempt_timeout_s=0.6, breaker=breaker)
     assert len(str(raised.value).splitlines()) == 2
+
+
+SETTINGS: tuple[tuple[type, dict[str, Any]], ...] = (
+    (AdaptiveSettings, {}),
+    (BreakerSettings, {}),
+    (BulkheadSettings, {"max_concurrent": 5}),
+    (Fallback, {"answer": lambda _request, _failure: None}),
+    (HedgeSettings, {}),
+    (Policies, {}),
+    (RateLimit, {"permits": 5, "period_s": 1}),
+    (RetryBudget, {}),
+    (RetrySettings, {}),
+    (SharingSettings, {}),
+)
+
+
+@pytest.mark.parametrize("wrong", ["5", b"5", [], object(), 1j, Decimal(5), 10**400, math.nan])
+@pytest.mark.parametrize(("settings", "needed"), SETTINGS, ids=lambda value: str(value)[:40])
+def test_every_setting_of_the_wrong_kind_is_refused_by_its_name(
+    settings: type, needed: dict[str, Any], wrong: object
+) -> None:
+    for field in fields(settings):
+        if field.name == "prefix" and isinstance(wrong, str):
+            continue  # the one setting that is any text
+        with pytest.raises((TypeError, ValueError), match=field.name):
+            settings(**{**needed, field.name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("build", "complaint"),
+    [
+        (
+            lambda: RetrySettings(base_delay_s="5"),  # type: ignore[arg-type]
+            "base_delay_s has the wrong type: got '5' (str); it is in seconds",
+        ),
+        (
+            lambda: RetrySettings(max_retries=2.5),  # type: ignore[arg-type]
+            "max_retries has the wrong type: got 2.5 (float); it is a whole number; use retry=None",
+        ),
+        (
+            lambda: BreakerSettings(break_s=None),  # type: ignore[arg-type]
+            "break_s has the wrong type: got None (NoneType); it is in seconds",
+        ),
+        (
+            lambda: BulkheadSettings(max_concurrent=True),
+            "max_concurrent has the wrong type: got True (bool)",
+        ),
+        (
+            lambda: RetrySettings(jitter="no"),  # type: ignore[arg-type]
+            "jitter has the wrong type: got 'no' (str); write True or False",
+        ),
+        (
+            lambda: Fallback(answer=_answer, when=_answer),  # type: ignore[arg-type]
+            "it is called without await; it returns True or False",
+        ),
+    ],
+)
+def test_a_wrong_kind_is_named_with_the_value_and_the_next_step(
+    build: Callable[[], Any], complaint: str
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        build()
+    assert complaint in str(raised.value)
+
+
+async def _answer(_request: object, _failure: object) -> httpx.Response:
+    return httpx.Response(200)
+
+
+def test_a_rate_so_low_that_its_interval_is_infinite_is_refused() -> None:
+    with pytest.raises(ValueError, match="permits must be in 1e-06"):
+        RateLimit.per_second(1e-310)

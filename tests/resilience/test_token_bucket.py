@@ -217,3 +217,20 @@ def test_no_window_sees_more_than_burst_and_rate_allow_in_order_of_arrival(
         assert not any(began_s + ROUNDING < at_s < until_s - ROUNDING for at_s in times)
     uncancelled = {number for number, (_, cut, _) in enumerate(wanted) if cut is None}
     assert uncancelled <= {number for number, _ in served}
+
+
+def test_a_line_given_up_in_one_event_loop_does_not_hold_up_those_in_the_next() -> None:
+    tokens = bucket(100, burst=1)
+
+    async def impatient() -> None:
+        await tokens.acquire()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(tokens.acquire(), 0.001)
+
+    async def patient() -> float:
+        await tokens.acquire()
+        async with asyncio.timeout(5):
+            return await tokens.acquire()
+
+    asyncio.run(impatient())
+    assert asyncio.run(patient()) > 0

@@ -1,0 +1,8 @@
+"""The clock of every limit, window and wait."""
+
+from asyncio import get_running_loop
+
+
+def loop_time_s() -> float:
+    """Return the running event loop's time in seconds, which never runs backwards."""
+    return get_running_loop().time()
