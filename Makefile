@@ -44,6 +44,8 @@ bench: $(VENV)/.dev ## speed against peers, side by side
 	$(BIN)/python -m benchmarks.pipeline_overhead
 	$(BIN)/python -m benchmarks.waiting_calls
 	$(BIN)/python -m benchmarks.million_calls
+	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.proxy_overhead
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
