@@ -125,8 +125,14 @@ SETTINGS: tuple[tuple[type, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize("wrong", ["5", b"5", [], object(), 1j, Decimal(5), 10**400, math.nan])
-@pytest.mark.parametrize(("settings", "needed"), SETTINGS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    "wrong",
+    ["5", b"5", [], object(), 1j, Decimal(5), 10**400, math.nan],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize(
+    ("settings", "needed"), SETTINGS, ids=[settings.__name__ for settings, _ in SETTINGS]
+)
 def test_every_setting_of_the_wrong_kind_is_refused_by_its_name(
     settings: type, needed: dict[str, Any], wrong: object
 ) -> None:
