@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol
 
-from loadgen.classify import Classifier
+from loadgen.classify import BodyJudge, Classifier
 from loadgen.connection import Connection
 from loadgen.endings import Ending, Endings
 from loadgen.failures import CLOSING_RACE, cannot_connect, no_connection
@@ -105,27 +105,34 @@ class Dispatcher:
         pool.waiting.append(Waiting(scheduled, request))
         self._open_more(pool)
 
-    def finished(self, connection: Connection, finished: float, ending: int) -> None:
-        """Record a request whose connection is free again, and send the next on it."""
-        scheduled = connection.scheduled
+    def replied(
+        self, connection: Connection, finished: float, judge: BodyJudge, body: bytes
+    ) -> None:
+        """Send the next request on a connection that is free again, and record the one before.
+
+        In this order if it can be, so that the server has work again while this one is judged.
+        """
+        request = connection.request
+        scheduled, sent, first_byte = connection.scheduled, connection.sent, connection.first_byte
         source = self.source
+        lone = self._lone
+        goes_on = lone is not None and source.take(finished)
+        if goes_on:
+            connection.send(lone, finished, finished)  # type: ignore[arg-type] # it goes on with it
         began = source.began
         if scheduled >= began:
             self._record(
                 scheduled - began,
-                connection.sent - scheduled,
-                connection.first_byte - scheduled,
+                sent - scheduled,
+                first_byte - scheduled,
                 finished - scheduled,
-                ending,
-                connection.request.number,  # type: ignore[union-attr] # it has just finished
+                judge(body),
+                request.number,  # type: ignore[union-attr] # it has just been answered
             )
-        lone = self._lone
-        if lone is not None and source.take(finished):
-            connection.send(lone, finished, finished)
-            return
-        connection.request = None
-        self._free_connection(connection, finished)
-        self._free_task(finished)
+        if not goes_on:
+            connection.request = None
+            self._free_connection(connection, finished)
+            self._free_task(finished)
 
     def lost(self, connection: Connection, finished: float, ending: int | None) -> None:
         """Record the request that ended with its connection, if there was one; replace that."""
