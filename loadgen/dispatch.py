@@ -18,6 +18,10 @@ from loadgen.samples import Record
 from loadgen.turns import weighted_turns
 
 NOT_SENT = math.nan
+# Several in a row find the processor's caches warm, as each between two system calls does not; too
+# many in a row would keep the requests under way waiting.
+MOST_UNJUDGED = 16
+Unjudged = tuple[float, float, float, float, int, BodyJudge, bytes]
 
 
 class Source(Protocol):
@@ -56,6 +60,7 @@ class Dispatcher:
         "_record",
         "_taken",
         "_unfinished",
+        "_unjudged",
         "classifier",
         "connections",
         "done",
@@ -80,6 +85,7 @@ class Dispatcher:
         self._most = shape.tasks if isinstance(shape, Closed) else shape.max_connections
         self._taken = 0  # connections that are open or being made
         self._unfinished = 0
+        self._unjudged: list[Unjudged] = []
         self._openings: set[asyncio.Task[None]] = set()
         requests = prepare(load)
         self.pools = {
@@ -108,31 +114,44 @@ class Dispatcher:
     def replied(
         self, connection: Connection, finished: float, judge: BodyJudge, body: bytes
     ) -> None:
-        """Send the next request on a connection that is free again, and record the one before.
-
-        In this order if it can be, so that the server has work again while this one is judged.
-        """
-        request = connection.request
-        scheduled, sent, first_byte = connection.scheduled, connection.sent, connection.first_byte
-        source = self.source
-        lone = self._lone
-        goes_on = lone is not None and source.take(finished)
-        if goes_on:
-            connection.send(lone, finished, finished)  # type: ignore[arg-type] # it goes on with it
-        began = source.began
-        if scheduled >= began:
-            self._record(
-                scheduled - began,
-                sent - scheduled,
-                first_byte - scheduled,
-                finished - scheduled,
-                judge(body),
-                request.number,  # type: ignore[union-attr] # it has just been answered
+        """Send the next request on a connection that is free again; note the one before."""
+        unjudged = self._unjudged
+        unjudged.append(
+            (
+                connection.scheduled,
+                connection.sent,
+                connection.first_byte,
+                finished,
+                connection.request.number,  # type: ignore[union-attr] # it is its reply
+                judge,
+                body,
             )
-        if not goes_on:
-            connection.request = None
-            self._free_connection(connection, finished)
-            self._free_task(finished)
+        )
+        lone = self._lone
+        if lone is not None and self.source.take(finished):
+            connection.send(lone, finished, finished)
+            if len(unjudged) >= MOST_UNJUDGED:
+                self.settle()
+            return
+        self.settle()
+        connection.request = None
+        self._free_connection(connection, finished)
+        self._free_task(finished)
+
+    def settle(self) -> None:
+        """Judge and record the replies that have not been yet."""
+        began, record = self.source.began, self._record
+        for scheduled, sent, first_byte, finished, number, judge, body in self._unjudged:
+            if scheduled >= began:
+                record(
+                    scheduled - began,
+                    sent - scheduled,
+                    first_byte - scheduled,
+                    finished - scheduled,
+                    judge(body),
+                    number,
+                )
+        self._unjudged.clear()
 
     def lost(self, connection: Connection, finished: float, ending: int | None) -> None:
         """Record the request that ended with its connection, if there was one; replace that."""
@@ -165,7 +184,8 @@ class Dispatcher:
             self.done.set()
 
     async def close(self) -> None:
-        """Drop all connections, made or being made."""
+        """Drop all connections, made or being made; what has been answered is recorded."""
+        self.settle()
         for opening in self._openings:
             opening.cancel()
         await asyncio.gather(*self._openings, return_exceptions=True)
@@ -247,6 +267,7 @@ class Dispatcher:
         finished: float,
         ending: int,
     ) -> None:
+        self.settle()
         began = self.source.began
         if scheduled >= began:
             self._record(
