@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, cast
 
 from loadgen.bodies import LONGEST_BODY_BYTES
-from loadgen.classify import Classifier
+from loadgen.classify import BodyJudge, Classifier
 from loadgen.endings import Ending, Endings, fault_of
 from loadgen.failures import CLOSING_RACE, CUT_SHORT, EARLY_BYTES, NO_REPLY
 from loadgen.outcomes import ERROR_CLASS
@@ -28,8 +28,10 @@ class Owner(Protocol):
     endings: Endings
     keep_alive: bool
 
-    def finished(self, connection: "Connection", finished: float, ending: int) -> None:
-        """Hear that the request on a connection has ended and the connection can be used again."""
+    def replied(
+        self, connection: "Connection", finished: float, judge: BodyJudge, body: bytes
+    ) -> None:
+        """Hear of a whole reply whose ending *judge* tells; the connection can be used again."""
 
     def lost(self, connection: "Connection", finished: float, ending: int | None) -> None:
         """Hear that a connection is of no more use, and how its request ended if it had one."""
@@ -49,7 +51,7 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_finished",
+        "_has_replied",
         "_owner",
         "_reader",
         "_replied",
@@ -73,14 +75,14 @@ class Connection(asyncio.Protocol):
         self.is_open = False
         self.why_dropped = ""
         self._owner = owner
-        self._finished = owner.finished
+        self._replied = owner.replied
         self._socket = sock
         self._transport: asyncio.Transport
         # Straight to the socket: a transport's own write waits for the end of the loop's round.
         self._send_now: Callable[[bytes], int] | None = None
         self._reader: ReplyReader | None = None
         self.is_mid_reply = False
-        self._replied = False
+        self._has_replied = False
 
     def send(self, request: PreparedRequest, scheduled: float, now: float) -> None:
         """Send a request; the connection is open and idle."""
@@ -147,21 +149,20 @@ class Connection(asyncio.Protocol):
         request = self.request
         if request is None:
             self.drop(now, EARLY_BYTES)
-            return
-        if not self.is_mid_reply:
-            self.first_byte = now
-            end = data.find(b"\r\n\r\n") + 4
-            known = request.known_heads.get(data[:end])
-            if known is not None:
-                body_bytes, judge = known
-                if len(data) - end == body_bytes:
-                    self._replied = True
-                    self._finished(self, now, judge(data[end:]))
-                    return
-            self._begin_reply(request)
-            self._read_on(data, now, whole=data)
-        else:
+        elif self.is_mid_reply:
             self._read_on(data, now)
+        else:
+            self.first_byte = now
+            head, reply_bytes, judge = request.last_head
+            if len(data) == reply_bytes and data.startswith(head):
+                self._has_replied = True
+                self._replied(self, now, judge, data[len(head) :])
+            elif (known := request.find_head(data)) is not None:
+                self._has_replied = True
+                self._replied(self, now, known.judge, data[len(known.head) :])
+            else:
+                self._begin_reply(request)
+                self._read_on(data, now, whole=data)
 
     def eof_received(self) -> None:
         """Hear that the server has closed its side, on which the loop closes ours."""
@@ -192,20 +193,22 @@ class Connection(asyncio.Protocol):
         assert reader.status is not None  # noqa: S101 - it is complete
         assert self.request is not None  # noqa: S101 - it is its reply
         self.is_mid_reply = False
-        self._replied = True
-        judge = self._owner.classifier.judge_of(reader.status, reader.headers)
-        ending = self._too_long(reader) if reader.is_too_long else judge(reader.body)
+        self._has_replied = True
+        judge = self._judge_of(reader.status, reader)
         if not (reader.is_reusable and self._owner.keep_alive):
-            self._give_up(now, ending)
+            self._give_up(now, judge(reader.body))
             return
         end = whole.find(b"\r\n\r\n") + 4
         if whole and len(whole) - end == reader.body_bytes:  # neither chunks nor interim replies
-            self.request.learn_head(whole[:end], KnownHead(reader.body_bytes, judge))
-        self._finished(self, now, ending)
+            self.request.learn_head(KnownHead(whole[:end], len(whole), judge))
+        self._replied(self, now, judge, reader.body)
 
-    def _too_long(self, reader: ReplyReader) -> int:
+    def _judge_of(self, status: int, reader: ReplyReader) -> BodyJudge:
+        if not reader.is_too_long:
+            return self._owner.classifier.judge_of(status, reader.headers)
         error = f"body is longer than {LONGEST_BODY_BYTES // 2**20} MiB"
-        return self._owner.endings.code(_error(reader, error))
+        code = self._owner.endings.code(_error(reader, error))
+        return lambda _: code
 
     def _end(self, now: float) -> None:
         """Settle what the end of the connection means for its request; at most once."""
@@ -214,7 +217,7 @@ class Connection(asyncio.Protocol):
         if self.request is None:
             self.drop(now)
         elif not self.is_mid_reply:
-            self.fail(CLOSING_RACE if self._replied else NO_REPLY, now)
+            self.fail(CLOSING_RACE if self._has_replied else NO_REPLY, now)
         else:
             assert self._reader is not None  # noqa: S101 - it is mid reply
             self._reader.end()

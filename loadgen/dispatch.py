@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol
 
-from loadgen.classify import Classifier
+from loadgen.classify import BodyJudge, Classifier
 from loadgen.connection import Connection
 from loadgen.endings import Ending, Endings
 from loadgen.failures import CLOSING_RACE, cannot_connect, no_connection
@@ -19,6 +19,10 @@ from loadgen.samples import Record
 from loadgen.turns import weighted_turns
 
 NOT_SENT = math.nan
+# Several in a row find the processor's caches warm, as each between two system calls does not; too
+# many in a row would keep the requests under way waiting.
+MOST_UNJUDGED = 16
+Unjudged = tuple[float, float, float, float, int, BodyJudge, bytes]
 
 
 class Source(Protocol):
@@ -57,6 +61,7 @@ class Dispatcher:
         "_record",
         "_taken",
         "_unfinished",
+        "_unjudged",
         "classifier",
         "connections",
         "done",
@@ -81,6 +86,7 @@ class Dispatcher:
         self._most = shape.tasks if isinstance(shape, Closed) else shape.max_connections
         self._taken = 0  # connections that are open or being made
         self._unfinished = 0
+        self._unjudged: list[Unjudged] = []
         self._openings: set[asyncio.Task[None]] = set()
         requests = prepare(load)
         self.pools = {
@@ -106,27 +112,47 @@ class Dispatcher:
         pool.waiting.append(Waiting(scheduled, request))
         self._open_more(pool)
 
-    def finished(self, connection: Connection, finished: float, ending: int) -> None:
-        """Record a request whose connection is free again, and send the next on it."""
-        scheduled = connection.scheduled
-        source = self.source
-        began = source.began
-        if scheduled >= began:
-            self._record(
-                scheduled - began,
-                connection.sent - scheduled,
-                connection.first_byte - scheduled,
-                finished - scheduled,
-                ending,
-                connection.request.number,  # type: ignore[union-attr] # it has just finished
+    def replied(
+        self, connection: Connection, finished: float, judge: BodyJudge, body: bytes
+    ) -> None:
+        """Send the next request on a connection that is free again; note the one before."""
+        unjudged = self._unjudged
+        unjudged.append(
+            (
+                connection.scheduled,
+                connection.sent,
+                connection.first_byte,
+                finished,
+                connection.request.number,  # type: ignore[union-attr] # it is its reply
+                judge,
+                body,
             )
+        )
         lone = self._lone
-        if lone is not None and source.take(finished):
+        if lone is not None and self.source.take(finished):
             connection.send(lone, finished, finished)
+            if len(unjudged) >= MOST_UNJUDGED:
+                self.settle()
             return
+        self.settle()
         connection.request = None
         self._free_connection(connection, finished)
         self._free_task(finished)
+
+    def settle(self) -> None:
+        """Judge and record the replies that have not been yet."""
+        began, record = self.source.began, self._record
+        for scheduled, sent, first_byte, finished, number, judge, body in self._unjudged:
+            if scheduled >= began:
+                record(
+                    scheduled - began,
+                    sent - scheduled,
+                    first_byte - scheduled,
+                    finished - scheduled,
+                    judge(body),
+                    number,
+                )
+        self._unjudged.clear()
 
     def lost(self, connection: Connection, finished: float, ending: int | None) -> None:
         """Record the request that ended with its connection, if there was one; replace that."""
@@ -159,7 +185,8 @@ class Dispatcher:
             self.done.set()
 
     async def close(self) -> None:
-        """Drop all connections, made or being made."""
+        """Drop all connections, made or being made; what has been answered is recorded."""
+        self.settle()
         for opening in self._openings:
             opening.cancel()
         await asyncio.gather(*self._openings, return_exceptions=True)
@@ -241,6 +268,7 @@ class Dispatcher:
         finished: float,
         ending: int,
     ) -> None:
+        self.settle()
         began = self.source.began
         if scheduled >= began:
             self._record(

@@ -68,7 +68,7 @@ async def run_load(
         await pool.resolve()
     source = _source(load, dispatcher)
     dispatcher.source = source
-    deadlines, watch = Deadlines(load.time_outs, dispatcher), Watch()
+    deadlines, watch = Deadlines(load.time_outs, dispatcher), Watch(dispatcher.settle)
     try:
         source.start(dispatcher.submit)
         await dispatcher.done.wait()

@@ -12,9 +12,10 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class KnownHead(NamedTuple):
-    """What a reply's head, seen before, says of the body that follows it."""
+    """A reply's head, seen before: how long the reply is with its body, and what judges that."""
 
-    body_bytes: int
+    head: bytes
+    reply_bytes: int
     judge: BodyJudge
 
 
@@ -26,12 +27,11 @@ class PreparedRequest:
         origin: where it goes.
         payload: head and body.
         is_head: whether its replies have no body.
-        known_heads: of whole replies to it that leave the connection open, by the head's exact
-            bytes. A server's heads repeat, but for the date once a second; to look one up is
-            far cheaper than to parse it. All bodies of a request share them.
+        last_head: that of the last whole reply to it that left the connection open. A server's
+            heads repeat, but for the date once a second; to compare is far cheaper than to parse.
     """
 
-    __slots__ = ("is_head", "known_heads", "number", "origin", "payload")
+    __slots__ = ("_known_heads", "is_head", "last_head", "number", "origin", "payload")
 
     def __init__(
         self,
@@ -46,14 +46,23 @@ class PreparedRequest:
         self.origin = origin
         self.payload = payload
         self.is_head = is_head
-        self.known_heads = known_heads
+        self.last_head = KnownHead(b"", -1, lambda _: 0)  # no reply has that length
+        self._known_heads = known_heads  # all bodies of a request share them
 
-    def learn_head(self, head: bytes, known: KnownHead) -> None:
+    def learn_head(self, known: KnownHead) -> None:
         """Remember a head; a server that never repeats one costs no more memory for that."""
-        if len(head) <= LONGEST_KNOWN_HEAD:
-            if len(self.known_heads) >= MOST_KNOWN_HEADS:
-                self.known_heads.clear()
-            self.known_heads[head] = known
+        if len(known.head) <= LONGEST_KNOWN_HEAD:
+            if len(self._known_heads) >= MOST_KNOWN_HEADS:
+                self._known_heads.clear()
+            self._known_heads[known.head] = self.last_head = known
+
+    def find_head(self, reply: bytes) -> KnownHead | None:
+        """Return the head of *reply* if it is known and the reply is whole."""
+        known = self._known_heads.get(reply[: reply.find(b"\r\n\r\n") + 4])
+        if known is None or len(reply) != known.reply_bytes:
+            return None
+        self.last_head = known
+        return known
 
 
 def prepare(load: Load) -> list[list[PreparedRequest]]:

@@ -1,7 +1,8 @@
-"""What is kept of each request, in columns of 24 bytes a request in all."""
+"""What is kept of each request, in 24 bytes."""
 
 import base64
 import math
+import struct
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,15 @@ from loadgen.endings import Ending, Endings
 if TYPE_CHECKING:
     from loadgen.report import RunReport
 
+_ROW = struct.Struct("=dfffHH")
+_COLUMNS = {  # name -> its type, and its place in a row, in bytes
+    "scheduled": ("d", 0),
+    "sent_after": ("f", 8),
+    "first_byte_after": ("f", 12),
+    "finished_after": ("f", 16),
+    "ending": ("H", 20),
+    "request": ("H", 22),
+}
 _T = TypeVar("_T")
 Record = Callable[[float, float, float, float, int, int], None]
 
@@ -50,22 +60,11 @@ class Samples:
         report: what the generator saw of itself; None for samples that no engine made.
     """
 
-    _COLUMNS: Mapping[str, str] = {  # name -> type code of its array
-        "scheduled": "d",
-        "sent_after": "f",
-        "first_byte_after": "f",
-        "finished_after": "f",
-        "ending": "H",
-        "request": "H",
-    }
-
     def __init__(self) -> None:
         self.endings = Endings()
         self.report: RunReport | None = None
-        self._columns: dict[str, array[Any]] = {
-            name: array(code) for name, code in self._COLUMNS.items()
-        }
-        self._ending = self._columns["ending"]
+        # One row after another: a packed row is appended in half the time of six columns.
+        self._rows = bytearray()
 
     def recorder(self) -> Record:
         """Return the function that appends one sample.
@@ -74,19 +73,12 @@ class Samples:
         sending (NaN: not sent), first byte (NaN: none) and finish; the code of its ending; its
         request.
         """
-        scheduled, sent, first_byte, finished, ending, request = (
-            self._columns[name].append for name in self._COLUMNS
-        )
+        append, pack = self._rows.extend, _ROW.pack
 
         def record(  # noqa: PLR0917 - arguments by name would cost a tenth of the call
             due_s: float, sent_s: float, first_s: float, finished_s: float, code: int, number: int
         ) -> None:
-            scheduled(due_s)
-            sent(sent_s)
-            first_byte(first_s)
-            finished(finished_s)
-            ending(code)
-            request(number)
+            append(pack(due_s, sent_s, first_s, finished_s, code, number))
 
         return record
 
@@ -101,13 +93,11 @@ class Samples:
         self.recorder()(due_s, sent_s, first_s, sample.finished_s - due_s, code, sample.request)
 
     def __len__(self) -> int:
-        return len(self._ending)
+        return len(self._rows) // _ROW.size
 
     def __iter__(self) -> Iterator[Sample]:
         endings = list(self.endings)
-        for due_s, sent_s, first_s, finished_s, code, request in zip(
-            *self._columns.values(), strict=True
-        ):
+        for due_s, sent_s, first_s, finished_s, code, request in _ROW.iter_unpack(self._rows):
             ending = endings[code]
             yield Sample(
                 due_s,
@@ -124,7 +114,7 @@ class Samples:
     @property
     def scheduled_s(self) -> list[float]:
         """When each request was due."""
-        return self._columns["scheduled"].tolist()
+        return list(self._column("scheduled"))
 
     @property
     def sent_s(self) -> list[float | None]:
@@ -139,7 +129,7 @@ class Samples:
     @property
     def finished_s(self) -> list[float]:
         """When each request ended."""
-        pairs = zip(self._columns["scheduled"], self._columns["finished_after"], strict=True)
+        pairs = zip(self._column("scheduled"), self._column("finished_after"), strict=True)
         return [due_s + after_s for due_s, after_s in pairs]
 
     @property
@@ -165,51 +155,56 @@ class Samples:
     @property
     def request(self) -> list[int]:
         """The place of each request in the load's requests."""
-        return self._columns["request"].tolist()
+        return list(self._column("request"))
 
     def count_endings(self, *, since: int = 0) -> Counter[Ending]:
-        """Return how many requests ended in each way, those before the sample *since* left out."""
-        counts = Counter(self._ending[since:] if since else self._ending)
-        endings = list(self.endings)  # at once, as a thread may look while the loop adds to them
+        """Return how many requests ended in each way, those before the sample *since* left out.
+
+        A thread may call it while the event loop goes on recording.
+        """
+        rows = self._rows[since * _ROW.size :]  # a copy: rows that are looked at cannot grow
+        endings = list(self.endings)
+        counts = Counter(_column_of(rows, "ending"))
         return Counter({end: n for i, end in enumerate(endings) if (n := counts[i])})
 
     def latencies_s(self, *, outcome: str | None = None) -> "array[float]":
         """Return finished minus scheduled, in seconds, of every sample or those of one class."""
-        latencies = self._columns["finished_after"]
+        latencies = self._column("finished_after")
         if outcome is None:
-            return latencies[:]
+            return array("f", latencies.tobytes())
         is_of_class = [ending.outcome == outcome for ending in self.endings]
-        return array("f", compress(latencies, (is_of_class[code] for code in self._ending)))
+        codes = self._column("ending")
+        return array("f", compress(latencies, (is_of_class[code] for code in codes)))
 
     def of_request(self, number: int) -> "Samples":
         """Return the samples of the request at that place in the load's requests."""
         chosen = Samples()
         for ending in self.endings:
             chosen.endings.code(ending)
-        is_its = [request == number for request in self._columns["request"]]
-        for name, column in self._columns.items():
-            chosen._columns[name].extend(compress(column, is_its))
+        record = chosen.recorder()
+        for row in _ROW.iter_unpack(self._rows):
+            if row[-1] == number:
+                record(*row)
         return chosen
 
     def span_s(self) -> float:
         """Return the seconds from the first scheduled to the last finished; 0 without samples."""
         if not len(self):
             return 0.0
-        due, after = self._columns["scheduled"], self._columns["finished_after"]
+        due, after = self._column("scheduled"), self._column("finished_after")
         last: float = max(map(float.__add__, due, after))
         return last - float(min(due))
 
     def extend(self, others: "Samples", *, later_s: float = 0.0) -> None:
         """Append all of *others*, whose load began *later_s* seconds after this one's."""
         codes = [self.endings.code(ending) for ending in others.endings]
-        for name, column in self._columns.items():
-            other = others._columns[name]  # noqa: SLF001 - the same class
-            if name == "ending":
-                column.extend(codes[code] for code in other)
-            elif name == "scheduled" and later_s:
-                column.extend(due_s + later_s for due_s in other)
-            else:
-                column.extend(other)
+        rows = others._rows  # noqa: SLF001 - the same class
+        if not later_s and codes == list(range(len(codes))):
+            self._rows.extend(rows)
+            return
+        record = self.recorder()
+        for due_s, sent_s, first_s, finished_s, code, request in _ROW.iter_unpack(rows):
+            record(due_s + later_s, sent_s, first_s, finished_s, codes[code], request)
 
     def chunks(self, size: int) -> Iterator["Samples"]:
         """Yield the samples in order, at most *size* at a time."""
@@ -217,15 +212,14 @@ class Samples:
             chunk = Samples()
             for ending in self.endings:
                 chunk.endings.code(ending)
-            for name, column in self._columns.items():
-                chunk._columns[name].extend(column[start : start + size])
+            chunk._rows.extend(self._rows[start * _ROW.size : (start + size) * _ROW.size])
             yield chunk
 
     def to_document(self) -> dict[str, Any]:
         """Return the samples as a compact JSON-ready document for a process on this machine."""
         return {
             "endings": [list(ending) for ending in self.endings],
-            **{name: base64.b64encode(c).decode() for name, c in self._columns.items()},
+            "rows": base64.b64encode(self._rows).decode(),
         }
 
     @classmethod
@@ -234,16 +228,26 @@ class Samples:
         samples = cls()
         for ending in document["endings"]:
             samples.endings.code(Ending(*ending))
-        for name, column in samples._columns.items():
-            column.frombytes(base64.b64decode(document[name]))
+        samples._rows.extend(base64.b64decode(document["rows"]))
         return samples
 
     def _moments(self, name: str) -> list[float | None]:
-        pairs = zip(self._columns["scheduled"], self._columns[name], strict=True)
+        pairs = zip(self._column("scheduled"), self._column(name), strict=True)
         return [_moment(due_s, after_s) for due_s, after_s in pairs]
 
     def _of_endings(self, values: list[_T]) -> list[_T]:
-        return [values[code] for code in self._ending]
+        return [values[code] for code in self._column("ending")]
+
+    def _column(self, name: str) -> "memoryview[Any]":
+        return _column_of(self._rows, name)
+
+
+def _column_of(packed_rows: bytearray, name: str) -> "memoryview[Any]":
+    code, offset = _COLUMNS[name]
+    size = struct.calcsize(code)
+    rows: Any = memoryview(packed_rows)
+    column: memoryview[Any] = rows.cast(code)[offset // size :: _ROW.size // size]
+    return column
 
 
 def _moment(due_s: float, after_s: float) -> float | None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from array import array
+from collections.abc import Callable
 from time import perf_counter
 
 LOOK_EVERY_S = 0.01
@@ -10,9 +11,13 @@ MOST_LOOKS = 100_000  # kept; then every other one is dropped and looks become h
 
 
 class Watch:
-    """Looks at the clock every LOOK_EVERY_S and notes how late each look is."""
+    """Looks at the clock every LOOK_EVERY_S and notes how late each look is.
 
-    def __init__(self) -> None:
+    What else is to be done that often, and not more often, is *chore*.
+    """
+
+    def __init__(self, chore: Callable[[], None] = lambda: None) -> None:
+        self._chore = chore
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
         self._cpu_began_s = time.process_time()
@@ -48,4 +53,5 @@ class Watch:
         if len(self._lags_s) >= MOST_LOOKS:
             self._lags_s = self._lags_s[::2]
             self._every_s *= 2
+        self._chore()
         self._look_at(now + self._every_s)

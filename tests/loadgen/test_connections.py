@@ -241,6 +241,16 @@ async def test_replies_of_changing_heads_and_bodies_are_each_judged_by_their_own
     assert samples.outcome == ["fresh", "stale"] * 30
 
 
+async def test_heads_of_one_length_are_told_apart_whatever_their_order() -> None:
+    good, bad = json_reply('{"source": "fresh"}'), json_reply('{"source": "fresh"}', "500 No")
+    assert len(good) == len(bad)
+    async with scripted_server(lambda number: bad if number in {2, 3, 5, 8} else good) as server:
+        samples = await run_load(closed(server.url, requests=10, tasks=1))
+
+    assert [n for n, status in enumerate(samples.status) if status == 500] == [2, 3, 5, 8]
+    assert samples.outcome.count("fresh") == 6
+
+
 async def test_the_bytes_of_a_request_are_its_method_target_headers_and_body() -> None:
     async with scripted_server(lambda _: GOOD) as server:
         request = Request(

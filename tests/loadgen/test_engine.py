@@ -95,3 +95,19 @@ async def test_a_cancelled_load_leaves_the_samples_that_finished() -> None:
     assert samples.outcome == ["fresh"] * 3
     assert samples.report is not None
     assert samples.report.connections == 1
+
+
+async def test_what_is_answered_is_in_the_samples_soon_while_the_load_goes_on() -> None:
+    samples = Samples()
+    async with scripted_server(lambda n: json_reply('{"source": "fresh"}') if n < 3 else b"") as _s:
+        load = asyncio.create_task(run_load(load_of(_s.url, 10, 1), into=samples))
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            if len(samples) == 3:
+                break
+        found = samples.outcome
+        load.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await load
+
+    assert found == ["fresh"] * 3
