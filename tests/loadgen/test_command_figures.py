@@ -234,8 +234,8 @@ def test_a_row_a_request_is_written_with_its_target_and_round(tmp_path: Path) ->
     with path.open(encoding="utf-8", newline="") as text:
         read = list(csv.DictReader(text))
     assert [list(row.values()) for row in read] == [
-        ["A", "1", "2.0", "2.0", "2.0015", "ok", "200", "", "0", ""],
-        ["B", "2", "0.0", "", "1.0", "error", "", "no connection in 1 s", "0", ""],
+        ["A", "1", "2.0", "2.0", "2.0015", "ok", "200", "", "0", "", ""],
+        ["B", "2", "0.0", "", "1.0", "error", "", "no connection in 1 s", "0", "", ""],
     ]
     assert b"\r" not in path.read_bytes()
 
