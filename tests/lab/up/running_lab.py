@@ -4,7 +4,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,15 +76,22 @@ def runtime_folder() -> Iterator[Path]:
 
 @contextmanager
 def lab_up(
-    folder: Path, runtime: Path, system: str = SYSTEM, name: str = "small", **env: str
+    folder: Path,
+    runtime: Path,
+    system: str = SYSTEM,
+    name: str = "small",
+    *,
+    flags: Sequence[str] = (),
+    until_event: str = "system.up",
+    **env: str,
 ) -> Iterator[RunningLab]:
     """Keep *system* up until the block ends."""
     file = folder / f"{name}.yaml"
     file.write_text(system)
     out = folder / "out"
-    process = LabProcess("up", file, "--out", out, XDG_RUNTIME_DIR=str(runtime), **env)
+    process = LabProcess("up", file, "--out", out, *flags, XDG_RUNTIME_DIR=str(runtime), **env)
     try:
-        process.wait_for("system.up", out / f"up-{name}" / "latest", READY_S)
+        process.wait_for(until_event, out / f"up-{name}" / "latest", READY_S)
         socket = runtime / "resilience-lab" / (name + ENDING)
         yield RunningLab(process=process, socket=socket, out=out / f"up-{name}" / "latest")
     finally:
