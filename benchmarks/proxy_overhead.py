@@ -173,12 +173,17 @@ def resident_mb(pid: int | None) -> float:
 
 def report(routes: dict[str, Route]) -> None:
     straight = routes["straight"]
-    print(f"{'':<13} {'round trip us':>14} {'added us':>9} {'requests/s':>11} {'cpu us each':>12}")
+    print(
+        f"{'':<13} {'round trip us':>14} {'added us':>9} {'(spread)':>12}"
+        f" {'requests/s':>11} {'cpu us each':>12}"
+    )
     for name, route in routes.items():
         pairs = zip(route.round_trip_us, straight.round_trip_us, strict=True)
-        added_us = statistics.median(through - bare for through, bare in pairs)
+        added_us = [through - bare for through, bare in pairs]
+        spread = f"{min(added_us):.0f}..{max(added_us):.0f}"
         print(
-            f"{name:<13} {statistics.median(route.round_trip_us):>14.0f} {added_us:>9.0f}"
+            f"{name:<13} {statistics.median(route.round_trip_us):>14.0f}"
+            f" {statistics.median(added_us):>9.0f} {spread:>12}"
             f" {statistics.median(route.requests_per_s):>11.0f}"
             f" {statistics.median(route.cpu_us):>12.1f}"
         )

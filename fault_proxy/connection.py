@@ -93,6 +93,12 @@ class Connection:
         self.client.reset()
         self.server.reset()
 
+    def abandon(self) -> None:
+        """Close both ends at once; one that is about to open may never tell that it is closed."""
+        self.reset()
+        self.client.connection_lost(None)
+        self.server.connection_lost(None)
+
     def has_ended(self, end: "End") -> None:
         """Take note that *end* sends no more (FIN)."""
         if self._http is not None:
@@ -205,7 +211,7 @@ class End(asyncio.Protocol):
             return
         if self.is_closed:
             return
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # the descriptor is gone already
             self.transport.get_extra_info("socket").setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE
             )

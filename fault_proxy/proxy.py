@@ -141,7 +141,7 @@ class Proxy:
             self._counts.unreachable += 1
             connection.reset()
         except asyncio.CancelledError:
-            connection.reset()
+            connection.abandon()
             client.close()
             raise
 

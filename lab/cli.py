@@ -84,7 +84,8 @@ def _at_least_one(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from lab.run_command import RunOptions, run_command  # noqa: PLC0415 - heavy
+    from lab.run_command import run_command  # noqa: PLC0415 - heavy
+    from lab.work import RunOptions  # noqa: PLC0415 - heavy
 
     return run_command(
         RunOptions(

@@ -1,4 +1,7 @@
-"""What an experiment file says, as immutable values: load, clients, faults, expectations."""
+"""What an experiment file says, as immutable values: load, clients, faults, expectations.
+
+It has either conditions, each run with each client, or a timeline, run with each client.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lab.system import System
+from loadgen import Stage
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
 ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named classes
@@ -216,6 +220,47 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Faults that come together at one moment of a timeline and go together at another."""
+
+    name: str
+    at_s: float  # >= 0, from the timeline's beginning
+    end_s: float  # > at_s
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burst:
+    """A closed load at one moment of a timeline."""
+
+    name: str
+    at_s: float  # >= 0
+    requests: int  # >= 1
+    tasks: int  # >= 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """Which share of all replies must be good; what may be missing from all is the error budget."""
+
+    share: float  # in (0, 1)
+    classes: tuple[str, ...]  # a reply of another class is not good
+    within_s: float | None = None  # nor is one that comes later, from when its request was due
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A load over time while faults come and go: an open load of `stages`, or `bursts`."""
+
+    duration_s: float  # > 0; no event or burst begins later, and every event is over by then
+    stages: tuple[Stage, ...] = ()
+    bursts: tuple[Burst, ...] = ()  # in the order of their moments
+    connections: int = 1000  # >= 1; at most so many requests of an open load are under way
+    events: tuple[Event, ...] = ()  # in the order of their moments
+    objective: Objective | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """One experiment file, validated: every name in it exists, every number is in range."""
 
@@ -225,7 +270,8 @@ class Experiment:
     load: Load
     outcome: OutcomeRule
     clients: tuple[Client, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...] = ()
+    timeline: Timeline | None = None  # instead of conditions
     warmup: int = 0  # loads before the first measured one, in each cell; >= 0
     repeats: int = 1  # measured loads, in each cell; >= 1
     overrides: tuple[Override, ...] = ()

@@ -71,13 +71,24 @@ def plan(
         SelectionError: *only* names an unknown condition or client.
     """
     _check(only.faults, [each.name for each in experiment.conditions], kind="fault")
-    _check(only.clients, [each.name for each in experiment.clients], kind="client")
+    clients = pick_clients(experiment, only)
     return tuple(
         _cell(experiment, condition, client, repeats)
         for condition in experiment.conditions
         if not only.faults or condition.name in only.faults
-        for client in experiment.clients
-        if not only.clients or client.name in only.clients
+        for client in clients
+    )
+
+
+def pick_clients(experiment: Experiment, only: Selection) -> tuple[Client, ...]:
+    """Return the clients that *only* picks, in the file's order.
+
+    Raises:
+        SelectionError: it names an unknown one.
+    """
+    _check(only.clients, [each.name for each in experiment.clients], kind="client")
+    return tuple(
+        client for client in experiment.clients if not only.clients or client.name in only.clients
     )
 
 

@@ -6,6 +6,8 @@
     events.jsonl      what the lab did and when
     logs/             one file a service
 
+A timeline has a row a phase in `runs.csv`, and one for the whole run.
+
 Files are UTF-8 with LF and decimal points; empty means not available; units are in the names.
 """
 
@@ -14,7 +16,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,15 +60,15 @@ class RunRow:
             "requests": summary.requests,
             "tasks": self.tasks,
             **summary.counts,
-            "mean_ms": _rounded(summary.mean_ms),
-            "p50_ms": _rounded(summary.p50_ms),
-            "p95_ms": _rounded(summary.p95_ms),
-            "p99_ms": _rounded(summary.p99_ms),
-            "max_ms": _rounded(summary.max_ms),
-            "requests_per_s": _rounded(summary.requests_per_s),
-            "duration_s": _rounded(summary.duration_s),
+            "mean_ms": rounded(summary.mean_ms),
+            "p50_ms": rounded(summary.p50_ms),
+            "p95_ms": rounded(summary.p95_ms),
+            "p99_ms": rounded(summary.p99_ms),
+            "max_ms": rounded(summary.max_ms),
+            "requests_per_s": rounded(summary.requests_per_s),
+            "duration_s": rounded(summary.duration_s),
             "attempts": self.attempts,
-            "attempts_per_request": _rounded(per_request),
+            "attempts_per_request": rounded(per_request),
             "note": self.note,
         }
 
@@ -77,7 +79,6 @@ class ResultFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.logs = path / "logs"
-        self._has_header = False
 
     @classmethod
     def create(cls, out: Path, experiment: str, now: datetime) -> "ResultFolder":
@@ -114,28 +115,39 @@ class ResultFolder:
 
     def add_run(self, row: RunRow, samples: Samples) -> None:
         """Append a finished run: its requests first, so that a row always has its requests."""
-        requests = gzip.compress(_csv(_request_rows(row, samples, header=not self._has_header)))
-        _append_synced(self.path / "requests.csv.gz", requests)
-        values = row.values()
-        header = [] if self._has_header else [list(values)]
-        _append_synced(self.path / "runs.csv", _csv([*header, list(values.values())]))
-        self._has_header = True
+        self.add_requests((row.fault, row.client, row.repeat), samples)
+        self.add_rows([row.values()])
+
+    def add_requests(self, key: tuple[str, str, int], samples: Samples) -> None:
+        """Append the samples of one fault, client and repeat."""
+        path = self.path / "requests.csv.gz"
+        requests = _request_rows(key, samples, header=not path.exists())
+        _append_synced(path, gzip.compress(_csv(requests)))
+
+    def add_rows(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append rows of `runs.csv`, at least one, each with the same columns."""
+        path = self.path / "runs.csv"
+        header = [] if path.exists() else [list(rows[0])]
+        _append_synced(path, _csv([*header, *(list(row.values()) for row in rows)]))
 
     @property
     def has_runs(self) -> bool:
         """Whether at least one run has been recorded."""
-        return self._has_header
+        return (self.path / "runs.csv").exists()
 
 
-def _request_rows(row: RunRow, samples: Samples, *, header: bool) -> Iterable[Sequence[object]]:
+def _request_rows(
+    key: tuple[str, str, int], samples: Samples, *, header: bool
+) -> Iterable[Sequence[object]]:
     if header:
         yield REQUEST_COLUMNS
     for number, sample in enumerate(samples, start=1):
-        times = [_rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
-        yield (row.fault, row.client, row.repeat, number, *times, *sample[3 : len(SAMPLE_COLUMNS)])
+        times = [rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
+        yield (*key, number, *times, *sample[3 : len(SAMPLE_COLUMNS)])
 
 
-def _rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:
+def rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:
+    """Return a figure with as many digits as a file has."""
     return None if value is None else round(value, digits)
 
 

@@ -4,41 +4,23 @@ import os
 import random
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from lab import redis_server
-from lab.conclusion import conclude, exit_code_of
 from lab.errors import NoValidData
-from lab.estimate import Estimate
 from lab.experiment import Experiment
 from lab.files import read_experiment
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
 from lab.load_worker import start_load_worker
 from lab.manifest import first_manifest
-from lab.plan import Cell, parse_selection, plan
-from lab.progress import Progress
+from lab.matrix import MatrixWork
 from lab.record import ResultFolder
-from lab.reports import LANGUAGES, TerminalReport
-from lab.runner import Runner
 from lab.running import bring_up
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What `lab run` was asked for."""
-
-    file: Path
-    out: Path
-    only: Sequence[str]
-    repeats: int | None
-    seed: int | None
-    language: str
+from lab.timeline.work import TimelineWork
+from lab.work import RunOptions, Work
 
 
 def run_command(options: RunOptions) -> int:
@@ -50,27 +32,27 @@ def run_command(options: RunOptions) -> int:
     experiment = read_experiment(options.file)
     if any(service.backing == "redis" for service in experiment.system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
-    cells = plan(experiment, only=parse_selection(options.only), repeats=options.repeats)
+    work: Work = (TimelineWork if experiment.timeline else MatrixWork)(experiment, options)
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC)
     folder = ResultFolder.create(options.out, experiment.name, started)
-    session = _Session(experiment, cells, folder, seed)
+    session = _Session(experiment, work, folder, seed)
     manifest = first_manifest(experiment, seed=seed, started=started)
     folder.write_manifest(manifest)
     exit_code = run_until_signal(session.run())
     with finish_first() as signals:
         folder.write_manifest(manifest | session.ending)
         if folder.has_runs:
-            whole = cells if exit_code == 0 else None
-            report = conclude(experiment, whole, folder, language=options.language)
-            _show(TerminalReport(report=report, words=LANGUAGES[options.language]), folder)
-            exit_code = exit_code or exit_code_of(report)
+            is_whole = exit_code == 0
+            conclusion = work.conclude(folder, is_whole=is_whole, language=options.language)
+            _show(conclusion.table, folder)
+            exit_code = exit_code or conclusion.exit_code
         exit_code = INTERRUPTED if signals else exit_code
         _say(_last_word(exit_code, session, folder))
     return exit_code
 
 
-def _show(table: TerminalReport, folder: ResultFolder) -> None:
+def _show(table: RenderableType, folder: ResultFolder) -> None:
     """Print the table; a reader who has gone away, or a full disk, spoils nothing."""
     try:
         Console().print(table)
@@ -93,25 +75,27 @@ def _last_word(exit_code: int, session: "_Session", folder: ResultFolder) -> str
 
 
 class _Session:
-    """One run of an experiment, with what has to stand around the runner."""
+    """One run of an experiment, with what has to stand around the work."""
 
-    def __init__(
-        self, experiment: Experiment, cells: Sequence[Cell], folder: ResultFolder, seed: int
-    ) -> None:
+    def __init__(self, experiment: Experiment, work: Work, folder: ResultFolder, seed: int) -> None:
         self.ending: dict[str, object] = {"status": "interrupted"}  # for the manifest
         self._experiment = experiment
-        self._cells = cells
+        self._work = work
         self._folder = folder
         self._seed = seed
 
     async def run(self) -> int:
-        """Run all cells and return the exit code so far: 0, or 3 with a message shown."""
+        """Do the work and return the exit code so far: 0, or 3 with a message shown."""
         began_ns = time.perf_counter_ns()
-        console = Console(stderr=True)
-        progress = Progress(self._cells, Estimate(self._experiment, self._cells), console)
         try:
-            with progress.shown():
-                await self._run_cells(progress)
+            async with (
+                start_load_worker() as worker,
+                bring_up(self._experiment.system, self._folder.logs) as system,
+            ):
+                try:
+                    await self._work.run(system, worker, self._folder, self._seed)
+                finally:
+                    self.ending["loads_s"] = round(self._work.loads_s, 3)
             self.ending["status"] = "finished"
         except (NoValidData, OSError) as failure:
             self.ending["status"] = f"failed: {failure}"
@@ -122,21 +106,3 @@ class _Session:
             total_s = round((time.perf_counter_ns() - began_ns) / 1e9, 3)
             self.ending |= {"ended_utc": ended, "total_s": total_s}
         return 0
-
-    async def _run_cells(self, progress: Progress) -> None:
-        async with (
-            start_load_worker() as worker,
-            bring_up(self._experiment.system, self._folder.logs) as system,
-        ):
-            runner = Runner(
-                self._experiment,
-                system=system,
-                worker=worker,
-                folder=self._folder,
-                progress=progress,
-                seed=self._seed,
-            )
-            try:
-                await runner.run(self._cells)
-            finally:
-                self.ending["loads_s"] = round(runner.loads_s, 3)

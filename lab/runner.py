@@ -16,6 +16,7 @@ from lab.plan import Cell
 from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
 from lab.running import RunningSystem
+from lab.steady_state import check_steady_state
 from lab.system import Counter
 from loadgen import Load, Samples, summarise
 
@@ -90,13 +91,7 @@ class Runner:
     async def _check_steady_state(self, cell: Cell, load: Load) -> None:
         self._progress.step("steady state", STEADY_STATE_REQUESTS)
         samples = await self._send(steady_state_load(load))
-        failures = [error for error in samples.error if error]
-        if failures:
-            raise NoValidData(
-                f"steady state does not hold before {_title(cell)}: {len(failures)} of "
-                f"{len(samples)} requests to the healthy system failed, the first with "
-                f"{failures[0]!r}; see {self._folder.logs}"
-            )
+        check_steady_state(samples, before=_title(cell), logs=self._folder.logs)
         self._note("steady_state.held", cell)
 
     async def _measure(

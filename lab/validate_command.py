@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import UsageError
+from lab.experiment import Experiment, Timeline
 from lab.files import read_experiment
 from lab.plan import plan
 
@@ -23,7 +24,18 @@ def validate_command(files: Sequence[Path]) -> int:
 
 def _plan_in_words(file: Path) -> str:
     experiment = read_experiment(file)
+    if experiment.timeline is not None:
+        return f"{file}: ok: {_timeline_in_words(experiment, experiment.timeline)}"
     cells = plan(experiment)
     runs = sum(cell.repeats for cell in cells)
     requests = sum(cell.repeats * cell.requests for cell in cells)
     return f"{file}: ok: {len(cells)} cells, {runs} measured runs, {requests} requests in them"
+
+
+def _timeline_in_words(experiment: Experiment, timeline: Timeline) -> str:
+    runs = experiment.repeats * len(experiment.clients)
+    once = sum(burst.requests for burst in timeline.bursts) or experiment.load.requests
+    return (
+        f"a timeline of {timeline.duration_s:g} s, {len(timeline.events)} events, {runs} runs, "
+        f"{runs * once} requests in them"
+    )

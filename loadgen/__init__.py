@@ -32,7 +32,7 @@ The engine:
     lines         the bounds of a line between a process and its driver
     worker        the engine as a process of its own, driven over its standard input and output
 
-`python -m loadgen URL` is the command line.
+    command/      `python -m loadgen URL`: all of this for people, on the command line
 """
 
 from loadgen.engine import run_load

@@ -14,6 +14,8 @@ from loadgen.prepared import KnownHead, PreparedRequest
 from loadgen.reply import ReplyError, ReplyReader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from loadgen.origins import OriginPool
 
 NOT_YET = float("nan")
@@ -40,19 +42,22 @@ class Connection(asyncio.Protocol):
         request: what is under way; None while the connection is idle.
         scheduled: when that was due.
         sent: when it was sent.
-        first_byte: when its reply began; NaN before.
+        is_mid_reply: whether its reply has begun.
+        first_byte: when that was; of use once it has.
         is_open: whether the connection can be used.
         why_dropped: what made an idle connection useless.
     """
 
     __slots__ = (
-        "_is_mid_reply",
+        "_finished",
         "_owner",
         "_reader",
-        "_replies",
+        "_replied",
+        "_send_now",
         "_socket",
         "_transport",
         "first_byte",
+        "is_mid_reply",
         "is_open",
         "pool",
         "request",
@@ -68,23 +73,37 @@ class Connection(asyncio.Protocol):
         self.is_open = False
         self.why_dropped = ""
         self._owner = owner
+        self._finished = owner.finished
         self._socket = sock
         self._transport: asyncio.Transport
+        # Straight to the socket: a transport's own write waits for the end of the loop's round.
+        self._send_now: Callable[[bytes], int] | None = None
         self._reader: ReplyReader | None = None
-        self._is_mid_reply = False
-        self._replies = 0
+        self.is_mid_reply = False
+        self._replied = False
 
     def send(self, request: PreparedRequest, scheduled: float, now: float) -> None:
         """Send a request; the connection is open and idle."""
         self.request = request
         self.scheduled = scheduled
         self.sent = now
-        self.first_byte = NOT_YET
-        self._transport.write(request.payload)
+        payload = request.payload
+        if self._send_now is None:
+            self._transport.write(payload)
+            return
+        try:
+            sent = self._send_now(payload)
+        except OSError:
+            sent = 0  # a full buffer, or a failure that the transport will report
+        if sent != len(payload):
+            self._send_now = None  # from now on the transport may have bytes of its own to send
+            self._transport.write(payload[sent:])
 
     def fail(self, error: str, now: float) -> None:
         """End the request that is under way with an error, and the connection with it."""
-        status = self._reader.status if self._reader is not None and self._is_mid_reply else None
+        if not self.is_mid_reply:
+            self.first_byte = NOT_YET
+        status = self._reader.status if self._reader is not None and self.is_mid_reply else None
         self._give_up(now, self._owner.endings.code(Ending(ERROR_CLASS, status, error)))
 
     def drop(self, now: float, why: str = NO_REPLY) -> None:
@@ -99,7 +118,12 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def is_closed_by_peer(self) -> bool:
-        """Look whether the end of the server's side, or a surplus, has already arrived."""
+        """Look whether the end of the server's side, or a surplus, has already arrived.
+
+        Under TLS only the transport can tell, so that there the answer is no.
+        """
+        if self._transport.get_extra_info("sslcontext") is not None:
+            return False
         try:
             self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -111,6 +135,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hear from the loop that the connection, TLS included, stands."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+        if transport.get_extra_info("sslcontext") is None:
+            self._send_now = self._socket.send
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:
@@ -120,14 +146,16 @@ class Connection(asyncio.Protocol):
         if request is None:
             self.drop(now, EARLY_BYTES)
             return
-        if not self._is_mid_reply:
+        if not self.is_mid_reply:
             self.first_byte = now
             end = data.find(b"\r\n\r\n") + 4
             known = request.known_heads.get(data[:end])
-            if known is not None and len(data) - end == known.body_bytes:
-                self._replies += 1
-                self._owner.finished(self, now, known.judge(data[end:]))
-                return
+            if known is not None:
+                body_bytes, judge = known
+                if len(data) - end == body_bytes:
+                    self._replied = True
+                    self._finished(self, now, judge(data[end:]))
+                    return
             self._begin_reply(request)
             self._read_on(data, now, whole=data)
         else:
@@ -145,7 +173,7 @@ class Connection(asyncio.Protocol):
         if self._reader is None:
             self._reader = ReplyReader(keeps_bodies=self._owner.classifier.reads_bodies)
         self._reader.begin(is_head=request.is_head)
-        self._is_mid_reply = True
+        self.is_mid_reply = True
 
     def _read_on(self, data: bytes, now: float, *, whole: bytes = b"") -> None:
         assert self._reader is not None  # noqa: S101 - begun before
@@ -161,8 +189,8 @@ class Connection(asyncio.Protocol):
         """End the request with its complete reply; *whole* is all of it if it came at once."""
         assert reader.status is not None  # noqa: S101 - it is complete
         assert self.request is not None  # noqa: S101 - it is its reply
-        self._is_mid_reply = False
-        self._replies += 1
+        self.is_mid_reply = False
+        self._replied = True
         judge = self._owner.classifier.judge_of(reader.status, reader.headers)
         ending = self._too_long(reader.status) if reader.is_too_long else judge(reader.body)
         if not (reader.is_reusable and self._owner.keep_alive):
@@ -171,7 +199,7 @@ class Connection(asyncio.Protocol):
         end = whole.find(b"\r\n\r\n") + 4
         if whole and len(whole) - end == reader.body_bytes:  # neither chunks nor interim replies
             self.request.learn_head(whole[:end], KnownHead(reader.body_bytes, judge))
-        self._owner.finished(self, now, ending)
+        self._finished(self, now, ending)
 
     def _too_long(self, status: int) -> int:
         error = f"body is longer than {LONGEST_BODY_BYTES // 2**20} MiB"
@@ -183,8 +211,8 @@ class Connection(asyncio.Protocol):
             return
         if self.request is None:
             self.drop(now)
-        elif not self._is_mid_reply:
-            self.fail(CLOSING_RACE if self._replies else NO_REPLY, now)
+        elif not self.is_mid_reply:
+            self.fail(CLOSING_RACE if self._replied else NO_REPLY, now)
         else:
             assert self._reader is not None  # noqa: S101 - it is mid reply
             self._reader.end()
@@ -195,7 +223,7 @@ class Connection(asyncio.Protocol):
 
     def _give_up(self, now: float, ending: int | None) -> None:
         self.is_open = False
-        self._is_mid_reply = False
+        self.is_mid_reply = False
         self._transport.abort()
         self._owner.lost(self, now, ending)
         self.request = None

@@ -49,7 +49,7 @@ class Deadlines:
         """End the request on *connection* if it is late; return when it will be."""
         whole = connection.scheduled + self._whole_s
         first_byte = math.inf
-        if math.isnan(connection.first_byte):
+        if not connection.is_mid_reply:
             first_byte = connection.sent + self._first_byte_s
         if whole <= now:
             connection.fail(no_complete_reply(self._whole_s), now)

@@ -38,11 +38,33 @@ class Dispatcher:
     is free first. Moments are of `time.perf_counter`.
 
     Attributes:
+        source: where requests come from; to be set before any is submitted.
         done: is set once all requests have ended.
         connections: all that are open.
         pools: what each origin has idle and waiting.
         opened: how many connections were opened so far.
     """
+
+    __slots__ = (
+        "_connect_s",
+        "_is_wary",
+        "_lone",
+        "_most",
+        "_next_request",
+        "_openings",
+        "_race",
+        "_record",
+        "_taken",
+        "_unfinished",
+        "classifier",
+        "connections",
+        "done",
+        "endings",
+        "keep_alive",
+        "opened",
+        "pools",
+        "source",
+    )
 
     def __init__(self, load: Load, *, record: Record, endings: Endings) -> None:
         self.endings = endings
@@ -87,17 +109,19 @@ class Dispatcher:
         """Record a request whose connection is free again, and send the next on it."""
         scheduled = connection.scheduled
         source = self.source
-        if scheduled >= source.began:
+        began = source.began
+        if scheduled >= began:
             self._record(
-                scheduled - source.began,
+                scheduled - began,
                 connection.sent - scheduled,
                 connection.first_byte - scheduled,
                 finished - scheduled,
                 ending,
                 connection.request.number,  # type: ignore[union-attr] # it has just finished
             )
-        if self._lone is not None and source.take(finished):
-            connection.send(self._lone, finished, finished)
+        lone = self._lone
+        if lone is not None and source.take(finished):
+            connection.send(lone, finished, finished)
             return
         connection.request = None
         self._free_connection(connection, finished)

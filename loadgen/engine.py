@@ -1,6 +1,8 @@
 """Sends a load and keeps a sample of each request."""
 
+import math
 from collections.abc import Callable
+from time import perf_counter
 from typing import Protocol, TypeVar, overload
 
 from loadgen.deadlines import Deadlines
@@ -27,6 +29,8 @@ class Results(Protocol):
         """Return how many results were taken."""
 
 
+LEAST_S = 1e-3  # of an open load that is cancelled, for a rate
+
 R = TypeVar("R", bound=Results)
 OnFinished = Callable[[int], None]
 
@@ -52,7 +56,7 @@ async def run_load(
             no need of each may better look at `len(into)` now and then.
 
     A request that fails is a result of class `error`; nothing is sent again. Cancelling closes all
-    connections and raises.
+    connections and raises; what is in *into* by then, with its report, is right.
     """
     results: Results = Samples() if into is None else into
     record = results.recorder()
@@ -68,8 +72,9 @@ async def run_load(
     try:
         source.start(dispatcher.submit)
         await dispatcher.done.wait()
-        results.report = _report(load, dispatcher, watch, source)
     finally:
+        if math.isfinite(source.began):  # not so if it was cancelled in its warm-up
+            results.report = _report(load, dispatcher, watch, source)
         deadlines.stop()
         watch.stop()
         source.stop()
@@ -97,6 +102,8 @@ def _report(
     asked = taken = None
     if isinstance(load.shape, Open) and isinstance(source, Schedule):
         planned_s = sum(stage.duration_s for stage in load.shape.stages)
+        if not source.is_over:  # it was cancelled
+            planned_s = min(planned_s, max(LEAST_S, perf_counter() - source.began))
         asked = source.submitted / planned_s
         taken = source.submitted / max(planned_s, source.last_submitted - source.began)
     lag_p99_ms, lag_max_ms = watch.lags_ms()

@@ -1,5 +1,6 @@
 """What goes wrong with a request other than its reply's content, in few and stable words."""
 
+import os
 import ssl
 
 NO_REPLY = "closed without a reply"
@@ -37,4 +38,6 @@ def cannot_connect(failure: OSError) -> str:
         return f"cannot connect: TLS: {failure.verify_message}"
     if isinstance(failure, ssl.SSLError):
         return f"cannot connect: TLS: {(failure.reason or 'failed').lower().replace('_', ' ')}"
+    if failure.errno is not None and failure.errno > 0:  # below are those of name look-ups
+        return f"cannot connect: {os.strerror(failure.errno)}"  # the loops add the address
     return f"cannot connect: {failure.strerror or failure}"

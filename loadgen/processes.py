@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from loadgen.lines import LONGEST_LINE_BYTES
+from loadgen.lines import LONGEST_LINE_BYTES, STOP
 from loadgen.load import Load
 from loadgen.report import RunReport, merge_reports
 from loadgen.samples import Samples
@@ -20,7 +20,11 @@ class WorkerError(Exception):
 
 
 async def run_load_in_processes(
-    load: Load, processes: int, *, on_finished: Callable[[int], None] | None = None
+    load: Load,
+    processes: int,
+    *,
+    on_finished: Callable[[int], None] | None = None,
+    stop: asyncio.Event | None = None,
 ) -> Samples:
     """Send the load from several processes at once and return the samples of all.
 
@@ -28,6 +32,7 @@ async def run_load_in_processes(
         load: shared out exactly; see `split_load`.
         processes: >= 1; fewer are used where there are fewer tasks, requests or connections.
         on_finished: called now and then with the number of requests finished so far.
+        stop: once set, the load ends and the samples are those of what has finished by then.
 
     The samples of one process follow those of another; times are since the first process began, and
     the others begin within some milliseconds of it. Cancelling ends all processes and raises.
@@ -42,7 +47,11 @@ async def run_load_in_processes(
     try:
         async with asyncio.TaskGroup() as group:
             sending = [
-                group.create_task(_send_from_process(part, ready, partial(counts.hear, place)))
+                group.create_task(
+                    _send_from_process(
+                        part, ready, partial(counts.hear, place), stop or asyncio.Event()
+                    )
+                )
                 for place, part in enumerate(parts)
             ]
     except* WorkerError as failures:
@@ -64,7 +73,10 @@ class _Counts:
 
 
 async def _send_from_process(
-    load: Load, ready: asyncio.Barrier, on_finished: Callable[[int], None]
+    load: Load,
+    ready: asyncio.Barrier,
+    on_finished: Callable[[int], None],
+    stop: asyncio.Event,
 ) -> Samples:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -77,18 +89,27 @@ async def _send_from_process(
     try:
         await _until_ready(process)
         await ready.wait()
-        return await _converse(process, load, on_finished)
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        process.stdin.write(orjson.dumps(load.to_document()) + b"\n")
+        stopping = asyncio.ensure_future(_pass_on(stop, process.stdin))
+        try:
+            return await _receive(process, on_finished)
+        finally:
+            stopping.cancel()
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
 
 
-async def _converse(
-    process: asyncio.subprocess.Process, load: Load, on_finished: Callable[[int], None]
+async def _pass_on(stop: asyncio.Event, process: asyncio.StreamWriter) -> None:
+    await stop.wait()
+    process.write(STOP)
+
+
+async def _receive(
+    process: asyncio.subprocess.Process, on_finished: Callable[[int], None]
 ) -> Samples:
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    process.stdin.write(orjson.dumps(load.to_document()) + b"\n")
     samples = Samples()
     while True:
         message = await _message(process)
@@ -97,7 +118,8 @@ async def _converse(
         if "samples" in message:
             samples.extend(Samples.from_document(message["samples"]))
         if message.get("done"):
-            samples.report = RunReport(**message["report"])
+            report = message["report"]
+            samples.report = RunReport(**report) if report else None
             on_finished(len(samples))
             return samples
         if "finished" in message:
@@ -122,9 +144,11 @@ async def _message(process: asyncio.subprocess.Process) -> dict[str, Any]:
 
 
 def _merged(parts: Sequence[Samples]) -> Samples:
-    reports = [part.report for part in parts if part.report is not None]
+    """Put the samples together; a part without a report was stopped before it had any."""
     merged = Samples()
-    merged.report = merge_reports(reports)
-    for part, report in zip(parts, reports, strict=True):
-        merged.extend(part, later_s=report.began_s - merged.report.began_s)
+    reported = [(part, part.report) for part in parts if part.report is not None]
+    if reported:
+        merged.report = merge_reports([report for _, report in reported])
+        for part, report in reported:
+            merged.extend(part, later_s=report.began_s - merged.report.began_s)
     return merged

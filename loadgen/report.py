@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 BUSY_SHARE = 0.9  # of one core, above which its own work decides the rate
-LATE_MS = 10.0  # lag of one loop round in a hundred, above which its own waits are in the latencies
+LATE_MS = 50.0  # lag of one loop round in a hundred, above which it shapes the percentiles
 SHORT_RATE = 0.995  # of the asked rate, below which requests were not taken up when due
 SHORTEST_S = 0.5  # of a load; a shorter one says nothing about the generator
 

@@ -159,10 +159,11 @@ class Samples:
         """The place of each request in the load's requests."""
         return self._columns["request"].tolist()
 
-    def count_endings(self) -> Counter[Ending]:
-        """Return how many requests ended in each way."""
-        counts = Counter(self._ending)
-        return Counter({end: n for i, end in enumerate(self.endings) if (n := counts[i])})
+    def count_endings(self, *, since: int = 0) -> Counter[Ending]:
+        """Return how many requests ended in each way, those before the sample *since* left out."""
+        counts = Counter(self._ending[since:] if since else self._ending)
+        endings = list(self.endings)  # at once, as a thread may look while the loop adds to them
+        return Counter({end: n for i, end in enumerate(endings) if (n := counts[i])})
 
     def latencies_s(self, *, outcome: str | None = None) -> "array[float]":
         """Return finished minus scheduled, in seconds, of every sample or those of one class."""

@@ -11,6 +11,7 @@ from loadgen.load import Closed, Load, Open, Stage
 from loadgen.schedule import due_moments
 
 NEVER = math.inf
+MOST_A_ROUND = 500  # requests submitted before the loop looks at its sockets and signals again
 
 
 class Tickets:
@@ -20,6 +21,8 @@ class Tickets:
         began: when the first recorded ticket was taken, of `time.perf_counter`; infinity before.
         is_over: there are no more tickets.
     """
+
+    __slots__ = ("_is_warming_up", "_left", "_shape", "_until", "began", "is_over")
 
     def __init__(self, load: Load) -> None:
         assert isinstance(load.shape, Closed)  # noqa: S101 - the caller's choice
@@ -92,7 +95,9 @@ class Schedule:
 
     def _submit_due(self) -> None:
         now = perf_counter()
-        while self._next <= now and not self.is_over:
+        for _ in range(MOST_A_ROUND):
+            if self.is_over or self._next > now:
+                break
             moment = self._next
             self._advance()
             self._submit(moment, now)

@@ -4,7 +4,8 @@
 `{"finished": n}` a few times a second while it runs, then `{"samples": {...}}` (the form of
 `Samples.to_document`) as often as it takes, and `{"done": true, "report": {...}, "limits": [...]}`,
 its report of itself; or `{"error": "..."}` for a load that cannot be sent. The end of its input
-ends it, even in mid-load. `"ping"` is answered by `{"pong": true}`.
+ends it, even in mid-load. `"stop"` ends the last load that was read and lets it be answered with
+what there is; its report is null if it had not begun. `"ping"` is answered by `{"pong": true}`.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ import orjson
 
 from loadgen.engine import run_load
 from loadgen.event_loop import loop_factory
-from loadgen.lines import LONGEST_LINE_BYTES, SAMPLES_A_LINE
+from loadgen.lines import LONGEST_LINE_BYTES, SAMPLES_A_LINE, STOP
 from loadgen.load import Load
 from loadgen.samples import Samples
 
@@ -45,20 +46,26 @@ async def serve() -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE_BYTES)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    lines: asyncio.Queue[tuple[bytes, asyncio.Event]] = asyncio.Queue()
+    stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         answering = group.create_task(_answer_each(lines))
         while line := await reader.readline():
-            lines.put_nowait(line)
+            if line == STOP:
+                stop.set()
+            else:
+                stop = asyncio.Event()
+                lines.put_nowait((line, stop))
         answering.cancel()
 
 
-async def _answer_each(lines: "asyncio.Queue[bytes]") -> None:
+async def _answer_each(lines: "asyncio.Queue[tuple[bytes, asyncio.Event]]") -> None:
     while True:
-        await _answer(await lines.get())
+        line, stop = await lines.get()
+        await _answer(line, stop)
 
 
-async def _answer(line: bytes) -> None:
+async def _answer(line: bytes, stop: asyncio.Event) -> None:
     try:
         document = json.loads(line)
         if document == "ping":
@@ -69,15 +76,29 @@ async def _answer(line: bytes) -> None:
         _write({"error": f"not a load: {problem}"})
         return
     samples = Samples()
-    async with asyncio.TaskGroup() as group:
-        telling = group.create_task(_tell_progress(samples))
-        await run_load(load, into=samples)
-        telling.cancel()
+    await _run(load, samples, stop)
     for chunk in samples.chunks(SAMPLES_A_LINE):
         _write({"samples": chunk.to_document()})
     report = samples.report
-    assert report is not None  # noqa: S101 - the load has ended
-    _write({"done": True, "report": report.to_document(), "limits": report.limits})
+    document, limits = (report.to_document(), report.limits) if report else (None, ())
+    _write({"done": True, "report": document, "limits": limits})
+
+
+async def _run(load: Load, samples: Samples, stop: asyncio.Event) -> None:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run_load(load, into=samples))
+        beside = [
+            group.create_task(_tell_progress(samples)),
+            group.create_task(_cancel_when(stop, running)),
+        ]
+        await asyncio.wait([running])
+        for task in beside:
+            task.cancel()
+
+
+async def _cancel_when(stop: asyncio.Event, running: "asyncio.Task[Samples]") -> None:
+    await stop.wait()
+    running.cancel()
 
 
 async def _tell_progress(samples: Samples) -> None:

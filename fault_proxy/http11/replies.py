@@ -54,6 +54,8 @@ class Replies:
             if self._framer.partial and not self._holds_head():
                 self.pass_partial()
         except NotHttpError as error:
+            if self._touched is not None:
+                self._touched.send_body(b"", is_last=True)  # a reply to be cut off stays cut off
             raise NotHttpError(error.rest[self._passed_of_head :]) from error
 
     def pass_partial(self) -> None:

@@ -5,11 +5,11 @@ Each module knows only those above it:
     errors          where and what is wrong, one line each
     source          bytes of a file -> text, within limits
     tree, grammar   text -> mappings, lists and scalars that know their place, or why not
-    scalars, units  one value -> text, number, duration, share
+    scalars, units, rates   one value -> text, number, duration, share, rate
     fields          a mapping's keys, each read once, unknown ones refused
     placeholders    what a template may leave open
     services        a system file
-    load, chaos, process_faults, faults, bounds, reference   the parts of an experiment
+    load, chaos, process_faults, faults, timeline, bounds, reference   the parts of an experiment
     experiments     an experiment file as a whole
     ad_hoc          a fault that stands in no file
 """

@@ -21,13 +21,30 @@ _BOUND = re.compile(r"(==|<=|>=|<|>)?\s*(.*)", re.DOTALL)
 _PLAIN_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 
 
+_TIMED_COUNTS = ("not_sent", "sent_late", "unwell_after")
+_TIMED_DURATIONS = {
+    "breaker_opens": "breaker_opens_ms",
+    "first_unwell": "first_unwell_ms",
+    "detected": "detected_ms",
+    "first_well": "first_well_ms",
+    "recovered": "recovered_ms",
+}
+_TIMED_SHARES = ("budget_spent", "worst_second")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """What a cell can be picked by, and the classes that its replies fall into."""
 
-    faults: tuple[str, ...]
+    faults: tuple[str, ...]  # of a timeline: its phases, events and the whole
     clients: tuple[str, ...]
     classes: tuple[str, ...]
+    is_timeline: bool = False
+
+    @property
+    def row(self) -> str:
+        """The key that picks one of `faults`."""
+        return "phase" if self.is_timeline else "fault"
 
 
 def repeats(node: Node) -> int:
@@ -67,10 +84,10 @@ def _override(node: Node, names: Names, problems: Problems) -> Override:
 
 
 def _cell(fields: Fields, names: Names) -> tuple[str | None, str | None]:
-    fault = choice(names.faults, kind="fault")
+    fault = choice(names.faults, kind=names.row)
     client = choice(names.clients, kind="client")
     return (
-        fields.read("fault", fault, example=show(names.faults[0]), default=None),
+        fields.read(names.row, fault, example=show(names.faults[0]), default=None),
         fields.read("client", client, example=show(names.clients[0]), default=None),
     )
 
@@ -88,16 +105,19 @@ def read_expectations(node: Node, names: Names, problems: Problems) -> tuple[Exp
 
 
 def _expectations(node: Node, names: Names, problems: Problems) -> list[Expectation]:
-    counts = (*names.classes, ERROR_CLASS)
-    figures = (*counts, *_DURATIONS, *_RATES)
-    fields = Fields(node, problems, keys=("fault", "client", *figures))
-    if not any(key in fields for key in figures) and not fields.has_unknown:
+    parsers = _parsers(names)
+    fields = Fields(node, problems, keys=(names.row, "client", *parsers))
+    if not any(key in fields for key in parsers) and not fields.has_unknown:
         raise Wrong("bounds no figure", advice="write e.g. error: 0 %")
     fault, client = _cell(fields, names)
-    bounds = {key: _bound(fields, key, counts) for key in figures if key in fields}
+    bounds = {
+        key: fields.read(key, each.parse, example=each.example, default=None)
+        for key, each in parsers.items()
+        if key in fields
+    }
     return [
         Expectation(
-            figure=_DURATIONS.get(key, key),
+            figure=parsers[key].figure,
             comparison=bound.comparison,
             value=bound.value,
             is_share=bound.is_share,
@@ -116,12 +136,31 @@ class _Bound:
     is_share: bool = False
 
 
-def _bound(fields: Fields, key: str, counts: tuple[str, ...]) -> _Bound | None:
-    if key in counts:
-        return fields.read(key, _parsed(_count_or_share), example='">= 95 %"', default=None)
-    if key in _DURATIONS:
-        return fields.read(key, _parsed(_milliseconds), example='"< 5 ms"', default=None)
-    return fields.read(key, _parsed(_number), example='">= 1000"', default=None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Figure:
+    """A key of `expect`: the figure that it bounds, and how the bound is read."""
+
+    figure: str
+    parse: Parser[_Bound]
+    example: str
+
+
+def _parsers(names: Names) -> dict[str, _Figure]:
+    """Return the keys of an expectation in the order in which they are checked."""
+    counts: tuple[str, ...] = (*names.classes, ERROR_CLASS)
+    durations = dict(_DURATIONS)
+    shares: tuple[str, ...] = ()
+    if names.is_timeline:
+        counts, shares = (*counts, *_TIMED_COUNTS), _TIMED_SHARES
+        durations |= _TIMED_DURATIONS
+    read = {key: (key, _count_or_share, '">= 95 %"') for key in counts}
+    read |= {key: (figure, _milliseconds, '"< 5 ms"') for key, figure in durations.items()}
+    read |= {key: (key, _percent, '"<= 100 %"') for key in shares}
+    read |= {key: (key, _number, '">= 1000"') for key in _RATES}
+    return {
+        key: _Figure(figure=figure, parse=_parsed(measure), example=example)
+        for key, (figure, measure, example) in read.items()
+    }
 
 
 def _parsed(measure: Callable[[str], tuple[float, bool]]) -> Parser[_Bound]:
@@ -148,6 +187,13 @@ def _count_or_share(text: str) -> tuple[float, bool]:
             f"must be a whole number of requests or a share in %, got {show(text)}", advice=advice
         )
     return value, False
+
+
+def _percent(text: str) -> tuple[float, bool]:
+    number, sign, rest = text.partition("%")
+    if not sign or rest or not _PLAIN_NUMBER.fullmatch(number.strip()):
+        raise Wrong(f"must be a number of percent, got {show(text)}")
+    return float(number) / 100, True
 
 
 def _milliseconds(text: str) -> tuple[float, bool]:

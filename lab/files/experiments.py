@@ -13,8 +13,10 @@ from lab.files.load import REQUEST_EXAMPLE, read_clients, read_load, read_outcom
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
 from lab.files.services import read_system
+from lab.files.timeline import TIMELINE_EXAMPLE, planned_size, read_timeline, with_sizes
 from lab.files.tree import Node
 from lab.system import System
+from lab.timeline import row_names
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
@@ -28,10 +30,12 @@ _EXAMPLES = {  # every key, with how it may look
     "warmup": "1",
     "repeats": "5",
     "faults": f"{{none: [], sick: {FAULT_EXAMPLE}}}",
+    "timeline": TIMELINE_EXAMPLE,
     "override": "[{client: raw, requests: 8}]",
     "reference": "published.csv",
     "expect": "[{fault: none, error: 0 %}]",
 }
+_OF_A_TABLE = ("faults", "override", "warmup")  # what a timeline has no use for
 _NO_SYSTEM = System(path=Path(), services=())  # these stand in until the problems are raised
 _NO_LOAD = Load(request=Request(method="GET", url=""), requests=1, tasks=1)
 _NO_OUTCOME = OutcomeRule(json_field="", classes=())
@@ -51,11 +55,7 @@ def read_experiment(path: Path) -> Experiment:
         problems.check()
     bare = _without_bounds(keys, path, system, problems)
     problems.check()  # what follows picks cells by names that must be right
-    names = Names(
-        faults=tuple(each.name for each in bare.conditions),
-        clients=tuple(each.name for each in bare.clients),
-        classes=bare.outcome.classes,
-    )
+    names = _names(bare)
     reference = keys.read("reference", lambda node: _beside(path, node), None)
     experiment = replace(
         bare,
@@ -67,15 +67,41 @@ def read_experiment(path: Path) -> Experiment:
     return replace(experiment, published=read_reference(reference, names) if reference else ())
 
 
+def _names(bare: Experiment) -> Names:
+    if bare.timeline is None:
+        rows = tuple(each.name for each in bare.conditions)
+    else:
+        rows = row_names(bare.timeline)
+    return Names(
+        faults=rows,
+        clients=tuple(each.name for each in bare.clients),
+        classes=bare.outcome.classes,
+        is_timeline=bare.timeline is not None,
+    )
+
+
 def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problems) -> Experiment:
+    outcome = keys.require("outcome", lambda node: read_outcome(node, problems), _NO_OUTCOME)
+    timeline = keys.read(
+        "timeline", lambda node: read_timeline(node, system, outcome, problems), None
+    )
+    if "timeline" in keys:
+        keys.refuse(_OF_A_TABLE, because="a timeline has events instead")
+        if timeline is None or not (timeline.stages or timeline.bursts):
+            problems.check()  # whether the load must say its size is not known
+    size = planned_size(timeline) if timeline else None
+    load = keys.require("load", lambda node: read_load(node, system, problems, size=size), _NO_LOAD)
     return Experiment(
         path=path,
         title=keys.require("title", name, ""),
         system=system,
-        load=keys.require("load", lambda node: read_load(node, system, problems), _NO_LOAD),
-        outcome=keys.require("outcome", lambda node: read_outcome(node, problems), _NO_OUTCOME),
+        load=load,
+        outcome=outcome,
         clients=keys.require("clients", lambda node: read_clients(node, system, problems), ()),
-        conditions=keys.require("faults", lambda node: read_conditions(node, system, problems), ()),
+        conditions=()
+        if "timeline" in keys
+        else keys.require("faults", lambda node: read_conditions(node, system, problems), ()),
+        timeline=timeline and with_sizes(timeline, load),
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )
@@ -98,6 +124,15 @@ class _Keys:
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fields
+
+    def refuse(self, keys: tuple[str, ...], *, because: str) -> None:
+        for key in keys:
+            if key in self._fields:
+                place = self._fields.node.key_places[key]
+                self._fields.problems.add(place, f"{key} does not fit: {because}; remove it")
 
     def require(self, key: str, parse: Parser[Value], stand_in: Value) -> Value:
         return self._fields.require(key, parse, example=_EXAMPLES[key], stand_in=stand_in)

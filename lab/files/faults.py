@@ -19,13 +19,14 @@ def read_conditions(node: Node, system: System, problems: Problems) -> tuple[Con
     found = entries(
         node,
         problems,
-        lambda key, value: Condition(name=key, faults=_faults(value, system, problems)),
+        lambda key, value: Condition(name=key, faults=read_faults(value, system, problems)),
         example=FAULT_EXAMPLE,
     )
     return tuple(found.values())
 
 
-def _faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]:
+def read_faults(node: Node, system: System, problems: Problems) -> tuple[Fault, ...]:
+    """Return faults that are on together."""
     found: list[Fault] = []
 
     def parse(node: Node) -> Fault:

@@ -37,9 +37,18 @@ def tasks(node: Node) -> int:
     return whole(1, MAX_TASKS)(node)
 
 
-def read_load(node: Node, system: System, problems: Problems) -> Load:
-    """Return the `load` of an experiment on *system*."""
-    keys = ("request", "requests", "tasks", "timeout", "headers", "body")
+def read_load(
+    node: Node, system: System, problems: Problems, *, size: tuple[int, int] | None = None
+) -> Load:
+    """Return the `load` of an experiment on *system*.
+
+    Args:
+        node: the mapping.
+        system: to which it is sent.
+        problems: takes what is wrong.
+        size: requests and tasks, if the file says elsewhere how much is sent and when.
+    """
+    keys = ("request", "timeout", "headers", "body", *(() if size else ("requests", "tasks")))
     fields = Fields(node, problems, keys=keys)
     method, url = fields.require(
         "request", _request_line(system), example=REQUEST_EXAMPLE, stand_in=("GET", "")
@@ -53,8 +62,10 @@ def read_load(node: Node, system: System, problems: Problems) -> Load:
     body = fields.read("body", text, example="'{\"amount\": 100}'", default=None)
     return Load(
         request=Request(method=method, url=url, headers=headers, body=body),
-        requests=fields.require("requests", requests, example="200", stand_in=1),
-        tasks=fields.require("tasks", tasks, example="4", stand_in=1),
+        requests=size[0]
+        if size
+        else fields.require("requests", requests, example="200", stand_in=1),
+        tasks=size[1] if size else fields.require("tasks", tasks, example="4", stand_in=1),
         timeout_s=fields.read("timeout", seconds, example="60 s", default=60.0),
     )
 

@@ -14,27 +14,28 @@ def render_markdown(report: Report, words: Words) -> str:
     """Return the title, the table and the remarks; ends with a line break."""
     headings = [words.fault, words.client, *map(words.heading, report.figures)]
     lines = [
-        f"# {_plain(words.name(report.title))}",
+        f"# {plain_text(words.name(report.title))}",
         "",
-        _line([_plain(heading) for heading in headings]),
-        _line(["---", "---", *("---:" for _ in report.figures)]),
-        *(_line(_row(row, words)) for row in report.rows()),
+        table_line([plain_text(heading) for heading in headings]),
+        table_line(["---", "---", *("---:" for _ in report.figures)]),
+        *(table_line(_row(row, words)) for row in report.rows()),
         "",
         words.how_to_read,
         "",
-        *_paragraphs([_plain(line) for line in remarks(report, words)]),
+        *paragraphs([plain_text(line) for line in remarks(report, words)]),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _line(cells: list[str]) -> str:
+def table_line(cells: list[str]) -> str:
+    """Return one line of a table."""
     return "| " + " | ".join(cells) + " |"
 
 
 def _row(row: Row, words: Words) -> list[str]:
     names = (row.summary.fault, row.summary.client)
     entries = [_entry(entry, words) for entry in row.entries]
-    return [*(_plain(words.name(name)) for name in names), *entries]
+    return [*(plain_text(words.name(name)) for name in names), *entries]
 
 
 def _entry(entry: Entry, words: Words) -> str:
@@ -50,12 +51,12 @@ def _entry(entry: Entry, words: Words) -> str:
     return " ".join(parts) + (f", {ends}" if ends else "")
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return *text* so that Markdown shows it as it is; a leading `- ` stays a bullet."""
     return text.translate(_SPECIAL)
 
 
-def _paragraphs(lines: list[str]) -> list[str]:
+def paragraphs(lines: list[str]) -> list[str]:
     """Return *lines* with an empty one wherever a list and a sentence meet."""
     spaced: list[str] = []
     for line in lines:

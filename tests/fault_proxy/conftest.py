@@ -1,12 +1,24 @@
 """A proxy in front of a peer that the test plays."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
+import uvloop
 
 from fault_proxy import Proxy
 from tests.fault_proxy.peers import HttpService, Peer, Upstream, echo, serving
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config,  # noqa: ARG001 - the hook's signature
+    item: pytest.Item,
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Let the proxy run on the loop that its command uses, the random streams on the other."""
+    if "random_streams" in item.name:
+        return {"asyncio": asyncio.new_event_loop}
+    return {"uvloop": uvloop.new_event_loop}
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,3 +93,5 @@ async def test_a_cancelled_load_leaves_the_samples_that_finished() -> None:
             await asyncio.wait_for(run_load(load, into=samples), 0.3)
 
     assert samples.outcome == ["fresh"] * 3
+    assert samples.report is not None
+    assert samples.report.connections == 1

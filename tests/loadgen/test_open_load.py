@@ -1,8 +1,11 @@
 """The open model: requests fall due whatever became of those before, and none is left out."""
 
+import asyncio
+from time import perf_counter
+
 import pytest
 
-from loadgen import Closed, JsonFieldRule, Load, Open, Request, Stage, TimeOuts, run_load
+from loadgen import Closed, JsonFieldRule, Load, Open, Request, Samples, Stage, TimeOuts, run_load
 from tests.loadgen import zoo
 from tests.loadgen.scripted_server import json_reply, scripted_server
 from tests.loadgen.zoo import badly_behaved
@@ -52,13 +55,15 @@ async def test_a_wait_for_a_free_connection_is_part_of_the_latency() -> None:
 
 
 async def test_what_finds_no_connection_in_time_is_counted_as_never_sent() -> None:
-    """Of three that are due at about the same time, one has the connection until all are late."""
+    """All are due at about the same time, and the first has the connection until they are late."""
     async with badly_behaved(zoo.never_answers) as url:
-        samples = await run_load(open_load(url, 3000, 0.001, connections=1, whole_s=0.2))
+        samples = await run_load(open_load(url, 20_000, 0.001, connections=1, whole_s=0.2))
 
-    assert len(samples) == 3
-    assert samples.error.count("no complete reply in 0.2 s") == 1
-    assert samples.sent_s.count(None) == 2
+    assert len(samples) == 20
+    assert samples.error[0] == "no complete reply in 0.2 s"
+    for sent_s, error in zip(samples.sent_s, samples.error, strict=True):
+        assert (sent_s is None) == error.startswith(("no connection", "no free connection"))
+    assert samples.sent_s.count(None) > 10
 
 
 async def test_the_warm_up_is_sent_and_not_recorded_and_keeps_its_connections() -> None:
@@ -102,3 +107,32 @@ async def test_a_closed_load_by_duration_hands_out_tickets_until_it_is_over() ->
 
         assert len(server.requests) == len(samples) > 2
     assert max(samples.scheduled_s) < 0.1
+
+
+async def test_a_rate_beyond_any_machine_leaves_the_loop_its_turns() -> None:
+    """Else no connection could be made, and nobody could interrupt it."""
+    samples, lags_s = Samples(), []
+    async with scripted_server(lambda _: FRESH) as server:
+        load = open_load(server.url, 1e6, 1, connections=4)
+        sending = asyncio.ensure_future(run_load(load, into=samples))
+        for _ in range(20):
+            began = perf_counter()
+            await asyncio.sleep(0.01)
+            lags_s.append(perf_counter() - began)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+
+    assert sorted(lags_s)[10] < 0.2
+    assert set(samples.outcome) == {"fresh"}
+
+
+async def test_a_cancelled_open_load_reports_the_rate_that_it_was_asked_for_until_then() -> None:
+    samples = Samples()
+    async with scripted_server(lambda _: FRESH) as server:
+        load = open_load(server.url, 100, 600)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run_load(load, into=samples), 0.5)
+
+    assert samples.report is not None
+    assert samples.report.asked_per_s == pytest.approx(100, rel=0.2)

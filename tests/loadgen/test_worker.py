@@ -1,15 +1,25 @@
-"""The command line and the worker process, as processes."""
+"""The worker process, as a process."""
 
+import asyncio
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 import pytest
 
-from loadgen import Closed, JsonFieldRule, Load, Request, RunReport, Samples
+from loadgen import (
+    Closed,
+    JsonFieldRule,
+    Load,
+    Request,
+    RunReport,
+    Samples,
+    run_load_in_processes,
+)
 
 pytestmark = pytest.mark.integration
 RULE = JsonFieldRule(json_field="source", classes=("fresh",))
@@ -37,42 +47,6 @@ def url() -> Iterator[str]:
         thread.join()
 
 
-def _loadgen(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loadgen", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-
-
-def test_the_command_prints_one_line_of_figures(url: str) -> None:
-    done = _loadgen(url, "-n", "40", "-c", "3")
-
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert done.stdout.startswith("fresh   40  stale    0  error    0  mean ")
-    assert done.stdout.count("\n") == 1
-    assert done.stdout.endswith(" requests/s\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["127.0.0.1/x"], "url must be like http://127.0.0.1:8000/path, got '127.0.0.1/x'"),
-        (["http://127.0.0.1:1/", "-n", "0"], "requests must be at least 1, got 0"),
-        (["http://127.0.0.1:1/", "-c", "-4"], "tasks must be at least 1, got -4"),
-        (["http://127.0.0.1:1/", "--timeout", "nan"], "connect_s must be a number above 0"),
-        (["http://127.0.0.1:1/", "--classes", "a,a"], "classes must be distinct"),
-        (["http://127.0.0.1:1/", "-n", "many"], "invalid int value: 'many'"),
-    ],
-)
-def test_bad_arguments_are_one_clear_message_and_exit_2(
-    arguments: list[str], complaint: str
-) -> None:
-    done = _loadgen(*arguments)
-
-    assert done.returncode == 2
-    assert complaint in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def _start_worker() -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "loadgen.worker"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -98,6 +72,36 @@ def test_the_worker_answers_each_load_and_survives_a_bad_line(url: str) -> None:
         assert done["done"]
         assert RunReport(**done["report"]).connections == 5  # the server closes each
         assert worker.wait(5) == 0
+
+
+def test_a_worker_that_is_told_to_stop_answers_with_what_it_has(url: str) -> None:
+    load = Load(requests=(Request(url=url),), shape=Closed(duration_s=600, tasks=2), outcome=RULE)
+    with _start_worker() as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        print(json.dumps(load.to_document()), file=worker.stdin, flush=True)
+        while not json.loads(worker.stdout.readline()).get("finished"):
+            pass
+        print('"stop"', file=worker.stdin, flush=True)
+        messages: list[dict[str, Any]] = []
+        while not (messages and messages[-1].get("done")):
+            messages.append(json.loads(worker.stdout.readline()))
+        worker.stdin.close()
+
+    samples = Samples.from_document(next(m["samples"] for m in messages if "samples" in m))
+    assert len(samples) > 0
+    assert set(samples.outcome) == {"fresh"}
+    assert RunReport(**messages[-1]["report"]).connections >= len(samples)
+
+
+async def test_several_processes_stop_before_they_have_begun(url: str) -> None:
+    load = Load(requests=(Request(url=url),), shape=Closed(duration_s=600, tasks=2), outcome=RULE)
+    stop = asyncio.Event()
+    stop.set()
+
+    async with asyncio.timeout(20):
+        samples = await run_load_in_processes(load, 2, stop=stop)
+    assert set(samples.outcome) <= {"fresh"}
 
 
 def test_the_end_of_its_input_ends_the_worker_in_mid_load() -> None:

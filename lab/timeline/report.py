@@ -1,0 +1,229 @@
+"""The report of a timeline: what its tables say, and the same as Markdown or on a terminal."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from lab.experiment import ERROR_CLASS, Experiment, Timeline
+from lab.reports import Report, Words
+from lab.reports.markdown import paragraphs, plain_text, table_line
+from lab.reports.numbers import write, write_plain, write_share, write_spread
+from lab.reports.remarks import remarks
+from lab.summary import CellSummary, Spread
+from lab.timeline.figures import SENDING_FIGURES
+from lab.timeline.phases import WHOLE, phase_names
+from lab.timeline.recovery import EVENT_FIGURES
+from lab.timeline.runner import TimelineRun
+from lab.timeline.wording import TimelineWords
+from lab.verdicts import Agreement, Outcome, Verdict
+
+_SHARES = ("budget_spent", "worst_second")
+_PERCENTILES = ("p50_ms", "p99_ms", "max_ms")
+_GAP = 2  # columns between those of a table on the terminal
+_MARKS = {Agreement.INSIDE: "✓", Agreement.OUTSIDE: "✗", Agreement.NOT_AVAILABLE: "✗"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineReport:
+    """All that a report is made of."""
+
+    experiment: Experiment
+    timeline: Timeline
+    runs: Sequence[TimelineRun]
+    summaries: Sequence[CellSummary]
+    verdicts: tuple[Verdict, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One table, all of it text."""
+
+    title: str
+    names: int  # how many columns name the row; figures are in the others
+    headings: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The report in one language."""
+
+    title: str
+    sections: list[Section]
+    remarks: list[str]
+
+
+def page_of(report: TimelineReport, words: Words, own: TimelineWords) -> Page:
+    """Return the report as text, ready to be laid out."""
+    return Page(
+        title=words.name(report.experiment.title),
+        sections=[each for each in _Sections(report, words, own).all() if each.rows],
+        remarks=_remarks(report, words, own),
+    )
+
+
+def _rules(section: Section) -> list[str]:
+    return ["---" if n < section.names else "---:" for n in range(len(section.headings))]
+
+
+def markdown(page: Page) -> str:
+    """Return the page as Markdown; ends with a line break."""
+    lines = [f"# {plain_text(page.title)}", ""]
+    for section in page.sections:
+        lines += [
+            f"## {plain_text(section.title)}",
+            "",
+            table_line([plain_text(heading) for heading in section.headings]),
+            table_line(_rules(section)),
+            *(table_line([plain_text(cell) for cell in row]) for row in section.rows),
+            "",
+        ]
+    lines += paragraphs([plain_text(line) for line in page.remarks])
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalPage:
+    """What `rich.print` shows; a table that is too wide for the terminal becomes a list."""
+
+    page: Page
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the parts, laid out for *options*."""
+        del console
+        yield Text(self.page.title, style="bold")
+        for section in self.page.sections:
+            yield Text("")
+            yield Text(section.title, style="bold")
+            widths = _widths(section, options.max_width)
+            yield from [_table(section, widths)] if widths else _list(section)
+        yield Text("")
+        yield from map(Text, self.page.remarks)
+
+
+def _widths(section: Section, most: int) -> list[int]:
+    """Return the widths of columns that need *most* together, or none if that is too little.
+
+    A heading may be broken between its words, a figure may not.
+    """
+    for shortest in (section.headings, [max(each.split(), key=len) for each in section.headings]):
+        columns = zip(shortest, *section.rows, strict=True)
+        widths = [max(map(cell_len, column)) for column in columns]
+        if sum(widths) + _GAP * len(widths) <= most:
+            return widths
+    return []
+
+
+def _table(section: Section, widths: list[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), show_edge=False)
+    for number, (heading, width) in enumerate(zip(section.headings, widths, strict=True)):
+        is_name = number < section.names
+        table.add_column(heading, justify="left" if is_name else "right", width=width)
+    for row in section.rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _list(section: Section) -> Iterator[Text]:
+    """Yield the same as the table, a line a row."""
+    for row in section.rows:
+        names, figures = row[: section.names], row[section.names :]
+        headings = section.headings[section.names :]
+        told = ", ".join(f"{what}: {value}" for what, value in zip(headings, figures, strict=True))
+        yield Text(" / ".join(names)).append(f"  {told}", style="dim")
+
+
+class _Sections:
+    """Makes the tables of one report in one language."""
+
+    def __init__(self, report: TimelineReport, words: Words, own: TimelineWords) -> None:
+        self._report = report
+        self._words = words
+        self._own = own
+        self._has_clients = len({row.client for row in report.summaries}) > 1
+        self._verdicts = {
+            (each.published.fault, each.published.client, each.published.figure): each
+            for each in report.verdicts
+        }
+
+    def all(self) -> Iterator[Section]:
+        """Yield the tables in order."""
+        timeline, own = self._report.timeline, self._own
+        counts = ("requests", *self._report.experiment.outcome.classes, ERROR_CLASS)
+        budget = ("budget_spent",) if timeline.objective else ()
+        worst = (*budget, "worst_second", "worst_second_at_s")
+        if timeline.bursts:
+            names = [burst.name for burst in timeline.bursts]
+            yield self._section(own.bursts_title, own.burst, names, (*counts, *_PERCENTILES))
+        else:
+            figures = (*counts, *_PERCENTILES, *SENDING_FIGURES, *budget)
+            names = [*phase_names(timeline), WHOLE]
+            yield self._section(own.phases_title, own.phase, names, figures)
+            names = [event.name for event in timeline.events]
+            yield self._section(own.events_title, own.event, names, EVENT_FIGURES)
+            yield self._section(own.whole_title, own.phase, [WHOLE], worst)
+
+    def _section(
+        self, title: str, what: str, names: Sequence[str], figures: Sequence[str]
+    ) -> Section:
+        named = [what, self._words.client] if self._has_clients else [what]
+        summaries = [row for name in names for row in self._report.summaries if row.fault == name]
+        return Section(
+            title=title,
+            names=len(named),
+            headings=[*named, *(self._own.heading(figure, self._words) for figure in figures)],
+            rows=[
+                [self._words.name(row.fault), self._words.name(row.client)][: len(named)]
+                + [self._entry(figure, row) for figure in figures]
+                for row in summaries
+            ],
+        )
+
+    def _entry(self, figure: str, row: CellSummary) -> str:
+        verdict = self._verdicts.get((row.fault, row.client, figure))
+        return _entry(figure, row, verdict, self._words)
+
+
+def _entry(figure: str, row: CellSummary, verdict: Verdict | None, words: Words) -> str:
+    """Return for instance `97 ✓ (97), 95-98`."""
+    spread = row.figures.get(figure)
+    text, ends = (words.missing, "") if spread is None else _written(figure, spread, words)
+    if verdict is not None:
+        published = write_plain(verdict.published.published, words)
+        text += f" {_MARKS[verdict.agreement]} ({published})"
+    return text + (f", {ends}" if ends else "")
+
+
+def _written(figure: str, spread: Spread, words: Words) -> tuple[str, str]:
+    if figure not in _SHARES:
+        return write(figure, spread.median, words), write_spread(figure, spread, words)
+    low, high = write_share(spread.low, words), write_share(spread.high, words)
+    return write_share(spread.median, words), "" if low == high else f"{low}–{high}"  # noqa: RUF001 - as in write_spread
+
+
+def _remarks(report: TimelineReport, words: Words, own: TimelineWords) -> list[str]:
+    has_breaker = any(run.has_breaker for run in report.runs)
+    detected = (own.by_breaker if has_breaker else own.by_reply).format(
+        well=report.experiment.outcome.classes[0]
+    )
+    held = Report(
+        title="", classes=(), summaries=(), verdicts=report.verdicts, outcomes=report.outcomes
+    )
+    counted = max((row.runs for row in report.summaries), default=0)
+    return [
+        own.how_to_read,
+        *([detected] if report.timeline.events and report.timeline.stages else []),
+        own.runs_line.format(runs=counted),
+        *(
+            "- " + own.marked_line.format(client=run.client, repeat=run.repeat, note=run.note)
+            for run in report.runs
+            if run.note
+        ),
+        *remarks(held, words),
+    ]

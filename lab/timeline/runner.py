@@ -1,0 +1,186 @@
+"""Runs timelines: known state, steady state, then load, faults and the breaker's watch at once."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from lab.errors import LabError, NoValidData
+from lab.experiment import ChaosFault, Client, Condition, Experiment, Timeline
+from lab.faults import is_off
+from lab.load_worker import LoadWorker
+from lab.loads import load_for, steady_state_load
+from lab.plan import Cell
+from lab.record import ResultFolder, rounded
+from lab.running import RunningSystem
+from lab.steady_state import check_steady_state
+from lab.timeline.breaker import BreakerWatch, Reading
+from lab.timeline.clock import TimelineClock
+from lab.timeline.conductor import Conductor
+from lab.timeline.figures import (
+    Figures,
+    Observed,
+    figure_names,
+    figures_by_row,
+    samples_by_phase,
+)
+from lab.timeline.progress import TimelineProgress
+from lab.timeline.sender import Sent, send_all
+from loadgen import Load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineRun:
+    """One run with one client; `note` says why it does not count, if it does not."""
+
+    client: str
+    repeat: int  # from 1
+    rows: dict[str, Figures]
+    has_breaker: bool  # whether a service told of one
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Played:
+    sent: Sent
+    conductor: Conductor
+    readings: Sequence[Reading]
+
+
+class TimelineRunner:
+    """Runs a timeline with one client after another; each run starts from the same state."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        timeline: Timeline,
+        *,
+        system: RunningSystem,
+        worker: LoadWorker,
+        folder: ResultFolder,
+        progress: TimelineProgress,
+        seed: int,
+    ) -> None:
+        self.runs: list[TimelineRun] = []
+        self.loads_s = 0.0
+        self._experiment = experiment
+        self._timeline = timeline
+        self._system = system
+        self._worker = worker
+        self._folder = folder
+        self._progress = progress
+        self._seed = seed
+
+    async def run(self, client: Client, repeat: int) -> None:
+        """Run the timeline once with *client* and record it.
+
+        Raises:
+            NoValidData: a service failed, or the system was not well where it had to be.
+        """
+        title = f"run {repeat}, {client.name}"
+        self._progress.begin_run(title)
+        await self._system.restart_all(client.env)
+        load = self._load(client)
+        short = await self._worker.send(steady_state_load(load), on_finished=lambda _: None)
+        check_steady_state(short, before=title, logs=self._folder.logs)
+        self._note("steady_state.held", title)
+        started = datetime.now(UTC)
+        played = await self._play(
+            load, title, random.Random(f"{self._seed}/{client.name}/{repeat}")
+        )
+        await self._check_clean(title)
+        self._record(client, repeat, started, played)
+
+    def _load(self, client: Client) -> Load:
+        cell = Cell(
+            condition=Condition(name="timeline"),
+            client=client,
+            requests=self._experiment.load.requests,
+            tasks=self._experiment.load.tasks,
+            repeats=1,
+            warmup=0,
+        )
+        return load_for(self._experiment, cell, self._system)
+
+    async def _play(self, load: Load, title: str, chance: random.Random) -> _Played:
+        def note(what: str, **fields: object) -> None:
+            self._note(what, title, **fields)
+            self._progress.tell(what, fields)
+
+        clock = TimelineClock()
+        conductor = Conductor(self._system, clock, chance, note)
+        watch = BreakerWatch(self._system, clock, note)
+        note("timeline.began", at_s=0.0)
+        try:
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(watch.watch())
+                playing = group.create_task(conductor.play(self._timeline.events))
+                sent = await send_all(self._timeline, load, self._worker, clock, note)
+                await playing
+                watching.cancel()
+        except* (LabError, OSError) as failures:
+            raise NoValidData(str(_first(failures))) from failures
+        self.loads_s += clock.now_s()
+        return _Played(sent=sent, conductor=conductor, readings=watch.readings)
+
+    async def _check_clean(self, title: str) -> None:
+        """Make sure that no fault is left on."""
+        faults = [fault for event in self._timeline.events for fault in event.faults]
+        for name in {fault.service for fault in faults if isinstance(fault, ChaosFault)}:
+            if not await is_off(self._system, name):
+                raise NoValidData(f"after {title} the fault of {name} could not be cleared")
+
+    def _record(self, client: Client, repeat: int, started: datetime, played: _Played) -> None:
+        classes = self._experiment.outcome.classes
+        observed = Observed(
+            timeline=self._timeline,
+            classes=classes,
+            parts=played.sent.parts,
+            spans=played.conductor.spans,
+            readings=played.readings,
+        )
+        run = TimelineRun(
+            client=client.name,
+            repeat=repeat,
+            rows=figures_by_row(observed),
+            has_breaker=bool(played.readings),
+            note=self._why_invalid(played),
+        )
+        for phase, samples in samples_by_phase(observed).items():
+            self._folder.add_requests((phase, client.name, repeat), samples)
+        self._folder.add_rows([_row(run, name, started, classes) for name in run.rows])
+        self.runs.append(run)
+        self._progress.end_run(run)
+
+    def _why_invalid(self, played: _Played) -> str:
+        if dead := self._system.dead_services():
+            return f"service {dead[0]} ended by itself"
+        if early := played.conductor.ended_early:
+            return f"the faults of {early[0]!r} were gone before its end"
+        return "; ".join(dict.fromkeys(played.sent.limits))
+
+    def _note(self, event: str, title: str, **fields: object) -> None:
+        self._folder.add_event(event, run=title, **fields)
+
+
+def _row(
+    run: TimelineRun, name: str, started: datetime, classes: Sequence[str]
+) -> dict[str, object]:
+    """Return a row of `runs.csv`: as those of a table, and more columns."""
+    figures = run.rows[name]
+    return {
+        "started_utc": started.isoformat(timespec="milliseconds"),
+        "fault": name,
+        "client": run.client,
+        "repeat": run.repeat,
+        **{figure: rounded(figures.get(figure)) for figure in figure_names(classes)},
+        "note": run.note,
+    }
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    failure: BaseException = failures
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure
