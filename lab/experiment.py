@@ -27,6 +27,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LocustWorkers:
+    """Locust's processes, which send the loads in place of the lab's own generator."""
+
+    here: int  # workers that the lab starts, >= 0
+    elsewhere: int = 0  # workers that somebody starts on other machines, >= 0; one in all
+    bind_host: str = "127.0.0.1"  # where Locust's master waits for them
+    bind_port: int | None = None  # None: a free one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """A closed load: exactly `requests` requests, sent by `tasks` concurrent tasks."""
 
@@ -34,6 +44,7 @@ class Load:
     requests: int  # >= 1
     tasks: int  # >= 1
     timeout_s: float = 60.0  # for one request, headers and body; longer than any policy under test
+    locust: LocustWorkers | None = None  # None: the lab's own generator sends it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

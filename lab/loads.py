@@ -2,18 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from lab.experiment import Experiment
 from lab.plan import Cell
-from lab.running import RunningSystem
 from loadgen import Closed, JsonFieldRule, Load, Request, TimeOuts
 
 STEADY_STATE_REQUESTS = 20
 STEADY_STATE_TASKS = 4  # of a load that has none of its own
 
 
-def load_for(experiment: Experiment, cell: Cell, system: RunningSystem) -> Load:
+class Expands(Protocol):
+    """A running system, as far as a load has to know it."""
+
+    def expand(self, template: str) -> str:
+        """Fill in `{name.url}` and `{name.port}` of the system's services."""
+
+
+def load_for(experiment: Experiment, cell: Cell, system: Expands) -> Load:
     """Return the load of one run of *cell* against the running system."""
     request = experiment.load.request
     timeout_s = experiment.load.timeout_s

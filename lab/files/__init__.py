@@ -9,7 +9,8 @@ Each module knows only those above it:
     fields          a mapping's keys, each read once, unknown ones refused
     placeholders    what a template may leave open
     services        a system file
-    load, chaos, process_faults, faults, timeline, bounds, reference   the parts of an experiment
+    engine, load, chaos, process_faults, faults, timeline, bounds, reference
+                    the parts of an experiment
     experiments     an experiment file as a whole
     ad_hoc          a fault that stands in no file
 """

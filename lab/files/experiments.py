@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from lab.experiment import Experiment, Load, OutcomeRule, Request
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
+from lab.files.engine import check_engine
 from lab.files.errors import Problems, Wrong, show
 from lab.files.faults import FAULT_EXAMPLE, read_conditions
 from lab.files.fields import Fields, root
@@ -63,6 +64,8 @@ def read_experiment(path: Path) -> Experiment:
         expectations=keys.read("expect", lambda node: read_expectations(node, names, problems), ()),
         reference=reference,
     )
+    problems.check()
+    keys.read("load", lambda node: check_engine(experiment, node, problems), None)
     problems.check()
     return replace(experiment, published=read_reference(reference, names) if reference else ())
 

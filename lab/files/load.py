@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from lab.experiment import EMPTY, ERROR_CLASS, SPEED_FIGURES, Client, Load, OutcomeRule, Request
+from lab.files.engine import ENGINE_KEYS, read_engine
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, items, mapping, sequence, texts
 from lab.files.placeholders import OWN, addresses, template
@@ -48,7 +49,8 @@ def read_load(
         problems: takes what is wrong.
         size: requests and tasks, if the file says elsewhere how much is sent and when.
     """
-    keys = ("request", "timeout", "headers", "body", *(() if size else ("requests", "tasks")))
+    sizes = () if size else ("requests", "tasks")
+    keys = ("request", "timeout", "headers", "body", *sizes, *ENGINE_KEYS)
     fields = Fields(node, problems, keys=keys)
     method, url = fields.require(
         "request", _request_line(system), example=REQUEST_EXAMPLE, stand_in=("GET", "")
@@ -67,6 +69,7 @@ def read_load(
         else fields.require("requests", requests, example="200", stand_in=1),
         tasks=size[1] if size else fields.require("tasks", tasks, example="4", stand_in=1),
         timeout_s=fields.read("timeout", seconds, example="60 s", default=60.0),
+        locust=read_engine(fields),
     )
 
 

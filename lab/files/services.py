@@ -12,10 +12,20 @@ from lab.files.fields import Fields, entries, items, mapping, root, texts
 from lab.files.placeholders import OWN, addresses, template
 from lab.files.scalars import Parser, choice, http_path, name, seconds, text
 from lab.files.tree import ListNode, MappingNode, Node
-from lab.system import NO_ENVIRONMENT, Counter, Service, System
+from lab.system import NO_ENVIRONMENT, Counter, ReplyCounter, Service, System
 
 RUN_EXAMPLE = '"{python} -m rates_api --port {port}"'
-_RUN_KEYS = ("run", "ready", "ready_timeout", "chaos", "attempts", "needs", "env", "inherit")
+_RUN_KEYS = (
+    "run",
+    "ready",
+    "ready_timeout",
+    "chaos",
+    "attempts",
+    "counts",
+    "needs",
+    "env",
+    "inherit",
+)
 _SERVICE_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -75,6 +85,9 @@ def _service(own_name: str, node: Node, names: tuple[str, ...], problems: Proble
         chaos=fields.read("chaos", http_path, example="/chaos", default=None),
         attempts=fields.read(
             "attempts", lambda node: _counter(node, problems), example=_COUNTER, default=None
+        ),
+        counts=fields.read(
+            "counts", lambda node: _counts(node, problems), example=_COUNTS, default=None
         ),
         needs=needs,
         env=fields.read(
@@ -146,6 +159,22 @@ def _counter(node: Node, problems: Problems) -> Counter:
     return Counter(
         path=fields.require("path", http_path, example="/stats", stand_in="/"),
         json_field=fields.require("json", name, example="attempts", stand_in="attempts"),
+    )
+
+
+_COUNTS = "{path: /stats, json: [fresh, stale]}"
+
+
+def _counts(node: Node, problems: Problems) -> ReplyCounter:
+    fields = Fields(node, problems, keys=("path", "json"))
+    return ReplyCounter(
+        path=fields.require("path", http_path, example="/stats", stand_in="/"),
+        classes=fields.require(
+            "json",
+            lambda node: items(node, problems, name, name="json", example="json: [fresh]"),
+            example="[fresh, stale]",
+            stand_in=(),
+        ),
     )
 
 

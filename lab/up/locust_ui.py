@@ -12,12 +12,12 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import loadgen
 from lab.errors import NoValidData, UsageError
 from lab.keeper import OwnedProcess
+from lab.locust_engine import require_locust
 from lab.ports import can_listen, free_port
 from lab.readiness import http_probe
 from lab.running import PROBE_EVERY_S, RunningSystem
@@ -45,11 +45,7 @@ def check_locust(system: System, port: int | None) -> None:
     Raises:
         UsageError: Locust is not installed, the port is taken, or the system has nothing to load.
     """
-    if find_spec("locust") is None:
-        raise UsageError(
-            f"--locust needs Locust, which {sys.executable} does not have; install it with: "
-            "python -m pip install -r requirements.txt"
-        )
+    require_locust("--locust")
     if port is not None and not can_listen(port):
         raise UsageError(
             f"port {port} cannot be listened on, perhaps somebody does; choose another with "
