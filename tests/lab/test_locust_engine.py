@@ -66,14 +66,18 @@ def test_both_engines_find_the_same_counts_which_are_the_service_s_own(tmp_path:
     assert int(by_own["sick", "raw"]["fresh"]) < 90 < int(by_locust["sick", "resilient"]["fresh"])
 
 
-def test_an_interrupted_load_leaves_no_process(tmp_path: Path) -> None:
-    lab = LabProcess("run", write_experiment(tmp_path, LONG), "--out", tmp_path / "out")
+def test_an_interrupted_load_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    experiment = write_experiment(tmp_path, LONG)
+    temporary = {"TMPDIR": str(tmp_path / "temporary")}
+    lab = LabProcess("run", experiment, "--out", tmp_path / "out", **temporary)
     lab.wait_for("fault.applied", tmp_path / "out" / "small" / "latest", 60)
     assert lab.find("locustfile.py --headless --only-summary --loglevel WARNING --worker")
     lab.process.send_signal(signal.SIGINT)
     done = lab.finish()
 
     assert lab.survivors_after(GONE_WITHIN_S) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
 

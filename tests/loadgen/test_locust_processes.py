@@ -122,23 +122,6 @@ async def test_workers_here_and_elsewhere_send_load_after_load_exactly_until_one
     assert told == sorted(told)
 
 
-async def test_a_cancelled_run_leaves_no_process_and_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    async with scripted_server(lambda _: FRESH, delay_s=SLOW_S) as server:
-        load = load_on(server.url, requests=100_000)
-        running = asyncio.create_task(send(load))
-        await eventually(lambda: len(server.requests) > 10, within_s=60)
-        assert len(processes_in(tmp_path)) == 2
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-
-    assert processes_in(tmp_path) == []
-    assert os.listdir(tmp_path) == []  # noqa: PTH208 - not in a coroutine
-
-
 async def test_a_starter_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     starter = (
         "import asyncio, json, sys; from loadgen import Load;"
