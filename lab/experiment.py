@@ -30,6 +30,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LocustWorkers:
+    """Locust's processes, which send the loads in place of the lab's own generator."""
+
+    here: int  # workers that the lab starts, >= 0
+    elsewhere: int = 0  # workers that somebody starts on other machines, >= 0; one in all
+    bind_host: str = "127.0.0.1"  # where Locust's master waits for them
+    bind_port: int | None = None  # None: a free one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """What is sent, how much of it and when.
 
@@ -46,6 +56,7 @@ class Load:
     time_outs: TimeOuts = field(  # of one request; longer than those of any policy under test
         default_factory=lambda: TimeOuts(connect_s=60.0, whole_s=60.0)
     )
+    locust: LocustWorkers | None = None  # None: the lab's own generator sends it
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,19 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from lab.experiment import Client, Experiment
 from lab.experiment import Request as RequestTemplate
 from lab.plan import Cell
-from lab.running import RunningSystem
 from loadgen import Closed, Load, Open, Request, Stage
 
 STEADY_STATE_REQUESTS = 20
 STEADY_STATE_TASKS = 4  # of a load that has none of its own
 
 
-def load_for(experiment: Experiment, cell: Cell, system: RunningSystem) -> Load:
+class Expands(Protocol):
+    """A running system, as far as a load has to know it."""
+
+    def expand(self, template: str) -> str:
+        """Fill in `{name.url}` and `{name.port}` of the system's services."""
+
+
+def load_for(experiment: Experiment, cell: Cell, system: Expands) -> Load:
     """Return the load of one run of *cell* against the running system."""
     return Load(
         requests=tuple(

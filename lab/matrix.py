@@ -3,9 +3,9 @@
 from rich.console import Console
 
 from lab.conclusion import conclude, exit_code_of
+from lab.engine import Engine
 from lab.estimate import Estimate
 from lab.experiment import Experiment
-from lab.load_worker import LoadWorker
 from lab.plan import parse_selection, plan
 from lab.progress import Progress
 from lab.record import ResultFolder
@@ -28,7 +28,7 @@ class MatrixWork:
         self._cells = plan(experiment, only=parse_selection(options.only), repeats=options.repeats)
 
     async def run(
-        self, system: RunningSystem, worker: LoadWorker, folder: ResultFolder, seed: int
+        self, system: RunningSystem, engine: Engine, folder: ResultFolder, seed: int
     ) -> None:
         """Run all cells."""
         estimate = Estimate(self._experiment, self._cells)
@@ -36,7 +36,7 @@ class MatrixWork:
         runner = Runner(
             self._experiment,
             system=system,
-            worker=worker,
+            engine=engine,
             folder=folder,
             progress=progress,
             seed=seed,

@@ -22,7 +22,7 @@ def free_port(taken: set[int], chance: random.Random) -> int:
     end = _first_ephemeral()
     for _ in range(_TRIES):
         port = chance.randrange(_FIRST, end)
-        if port not in taken and _can_listen(port):
+        if port not in taken and can_listen(port):
             return port
     raise OSError(f"no free port between {_FIRST} and {end}; end some servers and try again")
 
@@ -35,7 +35,8 @@ def _first_ephemeral() -> int:
     return first if first > _FIRST + _TRIES else _USUAL_FIRST_EPHEMERAL
 
 
-def _can_listen(port: int) -> bool:
+def can_listen(port: int) -> bool:
+    """Tell whether a loopback port is free to listen on."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

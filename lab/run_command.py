@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from rich.console import Console, RenderableType
 
 from lab import redis_server
+from lab.engine import start_engine
 from lab.errors import NoValidData
 from lab.experiment import Experiment
 from lab.files import read_experiment
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
-from lab.load_worker import start_load_worker
+from lab.locust_engine import call_for_workers, require_locust
 from lab.manifest import first_manifest
 from lab.matrix import MatrixWork
 from lab.record import ResultFolder
@@ -34,6 +35,8 @@ def run_command(options: RunOptions) -> int:
     check_hosts(experiment.system, options.allowed_hosts)
     if any(service.backing == "redis" for service in experiment.system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
+    if experiment.load.locust is not None:
+        require_locust("engine: locust")
     work: Work = (TimelineWork if experiment.timeline else MatrixWork)(experiment, options)
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC)
@@ -89,15 +92,18 @@ class _Session:
     async def run(self) -> int:
         """Do the work and return the exit code so far: 0, or 3 with a message shown."""
         began_ns = time.perf_counter_ns()
+        locust = self._experiment.load.locust
+        if locust is not None and locust.elsewhere:
+            _say(call_for_workers(locust))
         try:
             async with (
-                start_load_worker() as worker,
+                start_engine(locust) as engine,
                 bring_up(
                     self._experiment.system, self._folder.logs, self._experiment.links
                 ) as system,
             ):
                 try:
-                    await self._work.run(system, worker, self._folder, self._seed)
+                    await self._work.run(system, engine, self._folder, self._seed)
                 finally:
                     self.ending["loads_s"] = round(self._work.loads_s, 3)
             self.ending["status"] = "finished"

@@ -6,15 +6,16 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 from lab.control import NoAnswerError, ask
+from lab.engine import Engine
 from lab.errors import NoValidData
 from lab.experiment import ChaosFault, Experiment, LinkFault
 from lab.faults import StillOn, applied, is_off
-from lab.load_worker import LoadWorker
 from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
 from lab.manifest import plain
 from lab.plan import Cell
 from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
+from lab.reply_counts import count_replies, disagreement
 from lab.running import RunningSystem
 from lab.steady_state import check_steady_state
 from lab.system import Counter
@@ -31,7 +32,7 @@ class Runner:
         experiment: Experiment,
         *,
         system: RunningSystem,
-        worker: LoadWorker,
+        engine: Engine,
         folder: ResultFolder,
         progress: Progress,
         seed: int,
@@ -39,7 +40,7 @@ class Runner:
         self.loads_s = 0.0  # what all loads took so far, warm-up and steady state included
         self._experiment = experiment
         self._system = system
-        self._worker = worker
+        self._engine = engine
         self._folder = folder
         self._progress = progress
         self._seed = seed
@@ -99,7 +100,9 @@ class Runner:
     ) -> None:
         started = datetime.now(UTC)
         attempts_before = await self._attempts()
+        counts_before = await count_replies(self._system, load)
         samples = await self._send(load)
+        counts_after = await count_replies(self._system, load)
         attempts_after = await self._attempts()
         row = RunRow(
             started=started,
@@ -112,7 +115,8 @@ class Runner:
             mix=_by_name(self._experiment.load.names, samples, load.outcome.classes),
             attempts=_difference(attempts_before, attempts_after),
             note=await self._why_invalid(cell, still_on, attempts_after)
-            or _why_too_much(load, samples),
+            or _why_too_much(load, samples)
+            or disagreement(counts_before, counts_after, samples),
         )
         self._folder.add_run(row, samples)
         self._progress.end_run(row)
@@ -142,7 +146,7 @@ class Runner:
         return _difference(self._attempts_before_fault, attempts) == 0
 
     async def _send(self, load: Load) -> Samples:
-        samples = await self._worker.send(load, on_finished=self._progress.finished)
+        samples = await self._engine.send(load, on_finished=self._progress.finished)
         self.loads_s += max(samples.finished_s)
         return samples
 

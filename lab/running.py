@@ -144,8 +144,35 @@ class RunningSystem:
             argv,
             env=service_environment({}, self.system.service(name).inherit),
             cwd=Path.cwd(),
-            log=self._logs / f"{name}.{label}.log",
+            log=self.log(f"{name}.{label}"),
         )
+
+    async def start_tool(
+        self, label: str, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path
+    ) -> OwnedProcess:
+        """Start a program for whoever uses the system, which ends with the lab too.
+
+        Args:
+            label: what it is, for the name of its log.
+            argv: its command.
+            env: variables beside the few that every service gets.
+            cwd: its current folder.
+
+        Raises:
+            KeeperError: it cannot be run.
+        """
+        return await self._keeper.start(
+            argv, env=service_environment(env, ()), cwd=cwd, log=self.log(label)
+        )
+
+    async def end_tool(self, process: OwnedProcess) -> None:
+        """Terminate a tool, by force after STOP_GRACE_S."""
+        with suppress(KeeperError):  # then the keeper has taken it along
+            await self._keeper.stop(process, grace_s=STOP_GRACE_S)
+
+    def log(self, label: str) -> Path:
+        """Return the log of a service or a tool."""
+        return self._logs / f"{label}.log"
 
     async def end_beside(self, process: OwnedProcess) -> None:
         """Kill a neighbour and wait until it is gone."""
@@ -192,7 +219,7 @@ class RunningSystem:
                 argv,
                 env=service_environment(environment, service.inherit),
                 cwd=Path.cwd(),
-                log=self._logs / f"{service.name}.log",
+                log=self.log(service.name),
             )
         except KeeperError as failure:
             raise NoValidData(f"service {service.name}: {failure}") from failure
@@ -234,7 +261,7 @@ class RunningSystem:
     def _early_end(self, service: Service, exit_code: int) -> str:
         return (
             f"service {service.name} ended with code {exit_code} before it was ready; "
-            f"{self._last_words(service)}"
+            f"{self.last_words(self.log(service.name))}"
         )
 
     def _not_ready(self, service: Service) -> str:
@@ -249,11 +276,12 @@ class RunningSystem:
             )
         return (
             f"service {service.name} was not ready at {where} after {service.ready_timeout_s:g} s; "
-            f"{self._last_words(service)}"
+            f"{self.last_words(self.log(service.name))}"
         )
 
-    def _last_words(self, service: Service) -> str:
-        log = self._logs / f"{service.name}.log"
+    @staticmethod
+    def last_words(log: Path) -> str:
+        """Return how *log* ends, for a message about who wrote it."""
         lines = _end_of(log).splitlines() if log.exists() else []
         tail = " | ".join(lines[-LAST_LOG_LINES:]) or "it wrote nothing"
         return f"its log {log} ends: {tail}"

@@ -19,6 +19,14 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyCounter:
+    """What a service has counted of its replies: `GET path`, then a field for each class."""
+
+    path: str
+    classes: tuple[str, ...]  # outcome classes, each the name of its field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """One service of a system: a process to start, a URL that runs, or a backing server.
 
@@ -34,6 +42,7 @@ class Service:
     ready_timeout_s: float = 30.0
     chaos: str | None = None  # path of the fault injector
     attempts: Counter | None = None  # calls sent so far to the service under fault
+    counts: ReplyCounter | None = None  # replies to its own callers
     needs: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: NO_ENVIRONMENT)
     inherit: tuple[str, ...] = ()  # variables of the lab's own environment to pass on

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rich.console import RenderableType
 
-from lab.load_worker import LoadWorker
+from lab.engine import Engine
 from lab.record import ResultFolder
 from lab.running import RunningSystem
 
@@ -43,7 +43,7 @@ class Work(Protocol):
     loads_s: float
 
     async def run(
-        self, system: RunningSystem, worker: LoadWorker, folder: ResultFolder, seed: int
+        self, system: RunningSystem, engine: Engine, folder: ResultFolder, seed: int
     ) -> None:
         """Run all that was planned; each finished run is on disk when the next begins.
 

@@ -1,55 +1,56 @@
-"""From a reply that Locust's client got to its outcome: pure, and free of Locust.
+"""From a reply that Locust's client got to its ending: pure, and free of Locust.
 
-It classes as the lab's own load generator does: a 2xx reply belongs to the class that a field of
-its JSON object names, all else is an error.
+It is judged by the same rules and the same code as the engine's own replies.
 """
 
-import json
-from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any
 
-ERROR = "error"
-
-
-class Outcome(NamedTuple):
-    """A reply's class; for `error` also a short label for a table and the reason in a few words."""
-
-    name: str
-    label: str  # `fresh`, `error 503`, `error body`, `error no reply`: few, whatever happens
-    error: str = ""
+from loadgen.classify import Classifier
+from loadgen.endings import Ending, Endings
+from loadgen.failures import NO_REPLY
+from loadgen.outcomes import ERROR_CLASS, OutcomeRule
 
 
-def outcome_of(
-    *, status: int | None, body: bytes, failure: str, field: str, classes: Collection[str]
-) -> Outcome:
-    """Return the outcome of a request.
+class Judge:
+    """Judges replies by one rule."""
 
-    Args:
-        status: HTTP status; None (or Locust's 0) where no status line came.
-        body: the reply's content, decompressed.
-        failure: why there is no complete reply, or empty.
-        field: name of the field at the top of the reply's object that names the class.
-        classes: the values of *field* that are classes of their own.
+    def __init__(self, rule: OutcomeRule) -> None:
+        self._endings = Endings()
+        self._classifier = Classifier(rule, self._endings)
+
+    def ending_of(self, reply: Any, failure: str) -> Ending:  # noqa: ANN401 - has no type
+        """Return how a request ended.
+
+        Args:
+            reply: `status_code` (None or 0 where no status line came), `headers` and `content`,
+                decompressed.
+            failure: why there is no complete reply, or empty.
+        """
+        status: int | None = reply.status_code or None
+        if status is None or failure:
+            return Ending(ERROR_CLASS, status, failure or NO_REPLY)
+        headers = {
+            name.lower().encode(): value.encode("latin-1", errors="replace")
+            for name, value in (reply.headers or {}).items()
+        }
+        headers.pop(b"content-encoding", None)  # it has been taken off
+        code = self._classifier.judge_of(status, headers)(reply.content or b"")
+        return list(self._endings)[code]
+
+
+def label_of(ending: Ending) -> str:
+    """Return `fresh`, `error 503`, `error body` or `error no reply`: few, whatever happens."""
+    if ending.outcome != ERROR_CLASS:
+        return ending.outcome
+    if ending.status is None:
+        return "error no reply"
+    is_success = 200 <= ending.status < 300  # noqa: PLR2004 - as in RFC 9110
+    return "error body" if is_success else f"error {ending.status}"
+
+
+def is_whole(failure: object) -> bool:
+    """Tell whether what Locust takes for a failure is a whole reply all the same.
+
+    Its client raises an exception for a status of 400 and above, and hands the reply over in it.
     """
-    if not status:
-        return Outcome(ERROR, "error no reply", failure or "no reply")
-    if not 200 <= status < 300:  # noqa: PLR2004 - the range of success in RFC 9110
-        return Outcome(ERROR, f"error {status}", f"status {status}")
-    if failure:
-        return Outcome(ERROR, "error body", failure)
-    why, value = _named(body, field, classes)
-    return Outcome(ERROR, "error body", why) if why else Outcome(value, value)
-
-
-def _named(body: bytes, field: str, classes: Collection[str]) -> tuple[str, str]:
-    """Return why *body* names no class, or an empty string and the class."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return "body is not JSON", ""
-    if not isinstance(document, dict) or field not in document:
-        return f"no field {field!r} in the body", ""
-    value = document[field]
-    if not isinstance(value, str) or value not in classes:
-        return f"{field} is {str(value)[:40]!r}, not a known class", ""
-    return "", value
+    return failure is None or hasattr(failure, "response")

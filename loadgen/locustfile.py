@@ -18,7 +18,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import geventhttpclient.client
 from locust import FastHttpUser, constant, events, task
@@ -42,10 +42,10 @@ from loadgen.locust_pages.page import install_page  # noqa: E402
 from loadgen.locust_pages.settings import PageSettings, read_settings  # noqa: E402
 from loadgen.locust_pages.timeline import Timeline  # noqa: E402
 from loadgen.locust_pages.watch import Watch  # noqa: E402
-from loadgen.locust_replies import ERROR, Outcome, outcome_of  # noqa: E402
+from loadgen.locust_replies import Judge, is_whole, label_of  # noqa: E402
+from loadgen.outcomes import ERROR_CLASS, JsonFieldRule  # noqa: E402
 
-_FIELD = "source"
-_CLASSES = ("fresh", "stale")
+_JUDGE = Judge(JsonFieldRule(json_field="source", classes=("fresh", "stale")))
 _REPORT = "chaos_timeline"  # of a worker to its master
 _BAD_USAGE = 2
 
@@ -66,11 +66,13 @@ class _ConvertingUser(FastHttpUser):
     def convert(self) -> None:
         """Convert 100 dollars and name the request by its outcome."""
         with self.client.get(self.path, catch_response=True, allow_redirects=False) as reply:
-            outcome = _outcome(reply)
-            reply.request_meta["name"] = f"/convert {self.caller} -> {outcome.label}"
-            reply.request_meta["context"] = {"outcome": outcome.name}
-            if outcome.name == ERROR:
-                reply.failure(outcome.error)
+            failure = reply.request_meta["exception"]
+            why = "" if is_whole(failure) else str(failure) or type(failure).__name__
+            ending = _JUDGE.ending_of(reply.request_meta["response"], why)
+            reply.request_meta["name"] = f"/convert {self.caller} -> {label_of(ending)}"
+            reply.request_meta["context"] = {"outcome": ending.outcome}
+            if ending.outcome == ERROR_CLASS:
+                reply.failure(ending.error)
             else:
                 reply.success()
 
@@ -87,17 +89,6 @@ class RawUser(_ConvertingUser):
 
     caller = "raw"
     path = "/convert?from=USD&amount=100&raw=true"
-
-
-def _outcome(reply: Any) -> Outcome:  # noqa: ANN401 - Locust's reply has no type of its own
-    response, failure = reply.request_meta["response"], reply.request_meta["exception"]
-    return outcome_of(
-        status=response.status_code,
-        body=b"" if failure else response.content or b"",
-        failure=str(failure or ""),
-        field=_FIELD,
-        classes=_CLASSES,
-    )
 
 
 def _set_safe_defaults(parser: ArgumentParser) -> None:

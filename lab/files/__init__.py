@@ -11,7 +11,7 @@ Each module knows only those above it:
     services        a system file
     beside          files that a file names
     extensions      faults and outcome rules of a user's own
-    headers, bodies, rates, load, outcome, sweep, clients, chaos, links, link_faults,
+    headers, bodies, rates, engine, load, outcome, sweep, clients, chaos, links, link_faults,
     process_faults, faults, timeline, bounds, reference
                     the parts of an experiment
     experiments     an experiment file as a whole

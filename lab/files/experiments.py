@@ -8,6 +8,7 @@ from lab.experiment import Expectation, Experiment, Load, Override, Request
 from lab.files.beside import beside
 from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
 from lab.files.clients import read_clients
+from lab.files.engine import check_engine
 from lab.files.errors import Problems
 from lab.files.extensions import INSTALLED, read_extensions
 from lab.files.faults import FAULT_EXAMPLE, is_built_in, read_conditions
@@ -71,6 +72,8 @@ def read_experiment(path: Path) -> Experiment:
         ),
         reference=reference,
     )
+    problems.check()
+    keys.read("load", lambda node: check_engine(experiment, node, problems), None)
     problems.check()
     if reference is None:
         return experiment

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from lab.experiment import EMPTY, Load, Request
 from lab.files.bodies import BODY_EXAMPLE, read_bodies
+from lab.files.engine import ENGINE_KEYS, read_engine
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, entries, mapping
 from lab.files.headers import read_headers
@@ -65,7 +66,8 @@ def read_load(
         is_closed: whether it must be a number of requests by a number of tasks.
     """
     size_keys = () if size else ("requests", "tasks") if is_closed else _SIZE_KEYS
-    keys = ("request", "mix", *size_keys, "timeout", "timeouts", "headers", "body")
+    own_keys = ("request", "mix", "timeout", "timeouts", "headers", "body")
+    keys = (*own_keys, *size_keys, *ENGINE_KEYS)
     fields = Fields(node, problems, keys=keys)
     own = Size(*size) if size else read_size(fields)
     if not size and not fields.has_unknown:
@@ -78,6 +80,7 @@ def read_load(
         tasks=own.tasks,
         rate_per_s=own.rate_per_s,
         time_outs=_time_outs(fields, problems),
+        locust=read_engine(fields),
     )
 
 

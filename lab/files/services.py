@@ -13,11 +13,11 @@ from lab.files.placeholders import OWN, addresses, template
 from lab.files.scalars import Parser, choice, http_path, name, seconds, text
 from lab.files.tree import ListNode, MappingNode, Node
 from lab.files.urls import service_url, this_machine_url
-from lab.system import LOAD, NO_ENVIRONMENT, Counter, Service, System
+from lab.system import LOAD, NO_ENVIRONMENT, Counter, ReplyCounter, Service, System
 
 URL_EXAMPLE = "http://127.0.0.1:8080"
 RUN_EXAMPLE = '"{python} -m rates_api --port {port}"'
-_OF_ALL = ("ready", "ready_timeout", "chaos", "attempts")
+_OF_ALL = ("ready", "ready_timeout", "chaos", "attempts", "counts")
 _RUN_KEYS = ("run", *_OF_ALL, "needs", "env", "inherit")
 _SERVICE_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -108,6 +108,7 @@ class _Questions(TypedDict):
     ready_timeout_s: float
     chaos: str | None
     attempts: Counter | None
+    counts: ReplyCounter | None
 
 
 def _how_it_is_asked(fields: Fields) -> _Questions:
@@ -119,6 +120,9 @@ def _how_it_is_asked(fields: Fields) -> _Questions:
         "chaos": fields.read("chaos", http_path, example="/chaos", default=None),
         "attempts": fields.read(
             "attempts", lambda node: _counter(node, problems), example=_COUNTER, default=None
+        ),
+        "counts": fields.read(
+            "counts", lambda node: _counts(node, problems), example=_COUNTS, default=None
         ),
     }
 
@@ -182,6 +186,22 @@ def _counter(node: Node, problems: Problems) -> Counter:
     return Counter(
         path=fields.require("path", http_path, example="/stats", stand_in="/"),
         json_field=fields.require("json", name, example="attempts", stand_in="attempts"),
+    )
+
+
+_COUNTS = "{path: /stats, json: [fresh, stale]}"
+
+
+def _counts(node: Node, problems: Problems) -> ReplyCounter:
+    fields = Fields(node, problems, keys=("path", "json"))
+    return ReplyCounter(
+        path=fields.require("path", http_path, example="/stats", stand_in="/"),
+        classes=fields.require(
+            "json",
+            lambda node: items(node, problems, name, name="json", example="json: [fresh]"),
+            example="[fresh, stale]",
+            stand_in=(),
+        ),
     )
 
 

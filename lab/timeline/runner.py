@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from lab.engine import Engine
 from lab.errors import LabError, NoValidData
 from lab.experiment import ChaosFault, Client, Condition, Experiment, Timeline
 from lab.faults import is_off
-from lab.load_worker import LoadWorker
 from lab.loads import load_for, steady_state_load
 from lab.plan import Cell
 from lab.record import ResultFolder, rounded
@@ -57,7 +57,7 @@ class TimelineRunner:
         timeline: Timeline,
         *,
         system: RunningSystem,
-        worker: LoadWorker,
+        engine: Engine,
         folder: ResultFolder,
         progress: TimelineProgress,
         seed: int,
@@ -67,7 +67,7 @@ class TimelineRunner:
         self._experiment = experiment
         self._timeline = timeline
         self._system = system
-        self._worker = worker
+        self._engine = engine
         self._folder = folder
         self._progress = progress
         self._seed = seed
@@ -82,7 +82,7 @@ class TimelineRunner:
         self._progress.begin_run(title)
         await self._system.restart_all(client.env)
         load = self._load(client)
-        short = await self._worker.send(steady_state_load(load), on_finished=lambda _: None)
+        short = await self._engine.send(steady_state_load(load), on_finished=lambda _: None)
         check_steady_state(short, before=title, logs=self._folder.logs)
         self._note("steady_state.held", title)
         started = datetime.now(UTC)
@@ -116,7 +116,7 @@ class TimelineRunner:
             async with asyncio.TaskGroup() as group:
                 watching = group.create_task(watch.watch())
                 playing = group.create_task(conductor.play(self._timeline.events))
-                sent = await send_all(self._timeline, load, self._worker, clock, note)
+                sent = await send_all(self._timeline, load, self._engine, clock, note)
                 await playing
                 watching.cancel()
         except* (LabError, OSError) as failures:

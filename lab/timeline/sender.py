@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from lab.engine import Engine
 from lab.experiment import Timeline
-from lab.load_worker import LoadWorker
 from lab.timeline.clock import TimelineClock
 from loadgen import Closed, Load, Open, Samples
 
@@ -25,7 +25,7 @@ class Sent:
 
 
 async def send_all(
-    timeline: Timeline, load: Load, worker: LoadWorker, clock: TimelineClock, note: Note
+    timeline: Timeline, load: Load, engine: Engine, clock: TimelineClock, note: Note
 ) -> Sent:
     """Send what the timeline says and return it once all of it has ended.
 
@@ -35,21 +35,19 @@ async def send_all(
     sent = Sent()
     if timeline.stages:
         shape = Open(stages=timeline.stages, max_connections=timeline.connections)
-        await _send("", replace(load, shape=shape), worker, clock, sent)
+        await _send("", replace(load, shape=shape), engine, clock, sent)
     for burst in timeline.bursts:
         await clock.until(burst.at_s)
         note("burst.began", name=burst.name, at_s=round(clock.now_s(), 6))
         shape_of_burst = Closed(requests=burst.requests, tasks=burst.tasks)
-        await _send(burst.name, replace(load, shape=shape_of_burst), worker, clock, sent)
+        await _send(burst.name, replace(load, shape=shape_of_burst), engine, clock, sent)
     return sent
 
 
-async def _send(
-    name: str, load: Load, worker: LoadWorker, clock: TimelineClock, sent: Sent
-) -> None:
-    part = await worker.send(load, on_finished=lambda _: None)
+async def _send(name: str, load: Load, engine: Engine, clock: TimelineClock, sent: Sent) -> None:
+    part = await engine.send(load, on_finished=lambda _: None)
     report = part.report
-    assert report is not None  # noqa: S101 - the worker always has one
+    assert report is not None  # noqa: S101 - the lab's own always has one
     on_the_clock = Samples()
     on_the_clock.extend(part, later_s=report.began_s - clock.began)
     sent.parts[name] = on_the_clock

@@ -3,8 +3,8 @@
 from rich.console import Console
 
 from lab.conclusion import AS_EXPECTED, EXPECTATION_FAILED, NO_VALID_DATA
+from lab.engine import Engine
 from lab.experiment import Client, Experiment
-from lab.load_worker import LoadWorker
 from lab.plan import SelectionError, parse_selection, pick_clients
 from lab.record import ResultFolder
 from lab.reports import LANGUAGES
@@ -36,7 +36,7 @@ class TimelineWork:
         self._runs: list[TimelineRun] = []
 
     async def run(
-        self, system: RunningSystem, worker: LoadWorker, folder: ResultFolder, seed: int
+        self, system: RunningSystem, engine: Engine, folder: ResultFolder, seed: int
     ) -> None:
         """Run the timeline with each client, again and again."""
         number = len(self._clients) * self._repeats
@@ -44,7 +44,7 @@ class TimelineWork:
             self._experiment,
             self._timeline,
             system=system,
-            worker=worker,
+            engine=engine,
             folder=folder,
             progress=TimelineProgress(self._timeline, number, Console(stderr=True)),
             seed=seed,

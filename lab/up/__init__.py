@@ -8,6 +8,7 @@
     server           the API on a unix socket, inside the lab's own event loop
     client           the other end, for commands
     tables           services and faults as tables
+    locust_ui        Locust's web UI beside the system
     up_command       `lab up`
     remote_command   `lab status | chaos | fault | stop | start | … | logs`
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other
 
+LAST_PORT = 65_535
 _VERBS = {
     "stop": "end a service; connections are refused until it is started",
     "start": "start a service that was stopped or killed, or that ended",
@@ -42,6 +43,15 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
         help="put a proxy on a link, for faults on it; may be repeated",
     )
     add_allow_host(parser)
+    parser.add_argument(
+        "--locust", action="store_true", help="Locust's web UI beside it, with a page for faults"
+    )
+    parser.add_argument(
+        "--locust-port",
+        type=_port,
+        metavar="PORT",
+        help="of that web UI, which this asks for too; a free one by default",
+    )
     parser.set_defaults(command=_up)
 
 
@@ -105,6 +115,12 @@ def _lines(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= LAST_PORT:
+        raise argparse.ArgumentTypeError(f"must be a port from 1 to {LAST_PORT}, got {text!r}")
+    return int(text)
+
+
 def _up(options: argparse.Namespace) -> int:
     from lab.up.up_command import UpOptions, up_command  # noqa: PLC0415 - heavy
 
@@ -116,6 +132,8 @@ def _up(options: argparse.Namespace) -> int:
             seed=options.seed,
             links=options.links,
             allowed_hosts=options.allowed_hosts,
+            locust=options.locust or options.locust_port is not None,
+            locust_port=options.locust_port,
         )
     )
 

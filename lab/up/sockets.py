@@ -43,7 +43,7 @@ def claimed(name: str) -> Iterator[socket.socket]:
             f"a running system's name has 1 to 40 letters, digits, _, - and ., got {show(name)}; "
             "choose one with --name"
         )
-    path = runtime_folder() / (name + ENDING)
+    path = socket_of(name)
     with _locked(path.parent):
         if name in _alive(path.parent):
             raise UsageError(
@@ -56,6 +56,11 @@ def claimed(name: str) -> Iterator[socket.socket]:
     finally:
         listener.close()
         path.unlink(missing_ok=True)
+
+
+def socket_of(name: str) -> Path:
+    """Return where commands look for the system called *name*, whether it is up or not."""
+    return runtime_folder() / (name + ENDING)
 
 
 def find(name: str | None) -> Path:

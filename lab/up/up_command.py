@@ -4,8 +4,8 @@ import asyncio
 import random
 import socket
 import sys
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,8 +25,9 @@ from lab.system import Link, System
 from lab.up.api import Api
 from lab.up.live_faults import LiveFault, live_faults
 from lab.up.live_system import LiveSystem, fields_of
+from lab.up.locust_ui import LocustUi, check_locust, locust_ui
 from lab.up.server import served
-from lab.up.sockets import claimed
+from lab.up.sockets import claimed, socket_of
 from lab.up.tables import fields_in_words, links_table, services_table
 
 LOOK_EVERY_S = 0.5
@@ -42,6 +43,8 @@ class UpOptions:
     seed: int | None
     links: Sequence[str] = ()  # where a proxy is to be put
     allowed_hosts: Sequence[str] = ()  # beside this machine
+    locust: bool = False  # whether its web UI is to stand beside the system
+    locust_port: int | None = None  # of the web UI; None: a free one
 
 
 def up_command(options: UpOptions) -> int:
@@ -56,11 +59,15 @@ def up_command(options: UpOptions) -> int:
     links = _links(options.links, system)
     if any(service.backing == "redis" for service in system.services):
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
+    if options.locust:
+        check_locust(system, options.locust_port)
     name = options.name or system.path.stem
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     with claimed(name) as listener:
         folder = ResultFolder.create(options.out, f"up-{name}", datetime.now(UTC))
-        return run_until_signal(_Stay(name, system, folder, seed, links).run(listener))
+        return run_until_signal(
+            _Stay(name, system, folder, links=links, seed=seed, options=options).run(listener)
+        )
 
 
 def _links(texts: Sequence[str], system: System) -> tuple[Link, ...]:
@@ -79,9 +86,12 @@ class _Stay:
         name: str,
         system: System,
         folder: ResultFolder,
+        *,
+        links: Sequence[Link],
         seed: int,
-        links: Collection[Link],
+        options: UpOptions,
     ) -> None:
+        self._options = options
         self._name = name
         self._system = system
         self._folder = folder
@@ -103,13 +113,16 @@ class _Stay:
                 live = LiveSystem(self._name, running, faults, self._folder.logs)
                 api.open(live)
                 self._folder.add_event("system.up", seed=self._seed)
-                await _show(live)
-                try:
-                    await _watch(running)
-                except asyncio.CancelledError:
-                    _take_as_the_usual_end()
-                api.close()
-                _say("going down, faults first")
+                async with self._locust(running) as locust:
+                    if locust is not None:
+                        self._folder.add_event("locust.up", url=locust.url, log=str(locust.log))
+                    await _show(live, locust)
+                    try:
+                        await _watch(running, locust)
+                    except asyncio.CancelledError:
+                        _take_as_the_usual_end()
+                    api.close()
+                    _say("going down, faults first")
         except NoValidData as failure:
             self._folder.add_event("system.failed", why=str(failure))
             _say(str(failure))
@@ -117,6 +130,16 @@ class _Stay:
         self._folder.add_event("system.down")
         _say(f"{self._name} is down; what it wrote is in {self._folder.path}")
         return INTERRUPTED
+
+    def _locust(self, running: RunningSystem) -> AbstractAsyncContextManager[LocustUi | None]:
+        if not self._options.locust:
+            return nullcontext()
+        return locust_ui(
+            running,
+            port=self._options.locust_port,
+            folder=self._folder.path / "locust",
+            control=socket_of(self._name),
+        )
 
     def _note(self, event: str, live: LiveFault) -> None:
         how = fields_in_words(fields_of(live))
@@ -134,12 +157,14 @@ def _take_as_the_usual_end() -> None:
     task.uncancel()
 
 
-async def _show(live: LiveSystem) -> None:
+async def _show(live: LiveSystem, locust: LocustUi | None) -> None:
     services = [await live.service_status(each) for each in live.running.system.services]
     with suppress(OSError):  # nobody reads
         Console().print(services_table(services))
         if links := live.links_status():
             Console().print(links_table(links))
+        if locust is not None:
+            print(f"\nload {locust.target}:  {locust.url}\nfaults:  {locust.chaos_url}")
         print(
             f"\n{live.name} is up; Ctrl-C brings it down. From another terminal:\n"
             "  python -m lab status\n"
@@ -150,8 +175,8 @@ async def _show(live: LiveSystem) -> None:
         )
 
 
-async def _watch(running: RunningSystem) -> None:
-    """Tell of services that end by themselves, for ever.
+async def _watch(running: RunningSystem, locust: LocustUi | None) -> None:
+    """Tell of services, and of Locust, that end by themselves, for ever.
 
     Raises:
         NoValidData: all were lost.
@@ -159,6 +184,10 @@ async def _watch(running: RunningSystem) -> None:
     told: set[int] = set()
     while True:
         await asyncio.sleep(LOOK_EVERY_S)
+        if locust is not None and locust.process.exit_code is not None:
+            code = locust.process.exit_code
+            _say(f"Locust ended by itself with code {code}; {running.last_words(locust.log)}")
+            locust = None
         for name in running.dead_services():
             process = running.process(name)
             if process is not None and process.number not in told:

@@ -1,17 +1,16 @@
-"""A load sent by Locust's own master and workers, with every request's sample kept.
+"""Loads sent by Locust's own master and workers, with every request's sample kept.
 
-    load          what to send, how the requests are split over the workers
-    columns       the samples of a run, a list a column, as they travel
+    fitness       which loads Locust can send
     processes     starts the master and the workers, and never leaves one behind
-    run           the run as its caller sees it
+    session       the two kept for one load after another, as their user sees them
     locustfile    what those processes execute; also for workers on other machines
+    master        the master's part of it
 
 Locust itself is imported by `locustfile` alone: it changes the process that imports it.
 """
 
-from loadgen.locust_run.columns import Columns
-from loadgen.locust_run.load import LocustLoad
+from loadgen.locust_run.fitness import why_unfit
 from loadgen.locust_run.processes import LocustFailedError
-from loadgen.locust_run.run import LocustRun, run_locust_load
+from loadgen.locust_run.session import LocustSession, start_locust
 
-__all__ = ["Columns", "LocustFailedError", "LocustLoad", "LocustRun", "run_locust_load"]
+__all__ = ["LocustFailedError", "LocustSession", "start_locust", "why_unfit"]

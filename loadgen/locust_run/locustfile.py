@@ -1,11 +1,12 @@
 """Executed by the Locust processes of a run: takes tickets, sends, and hands the samples over.
 
-The master reads the load from `--load-file` and sends it to its workers with Locust's own start
+The master gets loads on its standard input and passes each to its workers with Locust's own start
 message, so that a worker on another machine needs nothing but this package:
 
-    locust -f loadgen/locust_run/locustfile.py --worker --master-host ADDRESS
+    locust -f loadgen/locust_run/locustfile.py --worker --master-host ADDRESS --master-port PORT
 
-Each worker sends its share of the requests, exactly, and then its samples to the master.
+Each worker sends its share of the requests, exactly, and then its samples to the master; it stays
+for the next load until the master goes.
 """
 
 import os
@@ -17,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import gevent  # type: ignore[import-untyped]
-import gevent.os  # type: ignore[import-untyped]
 import geventhttpclient.client
 import locust.runners
-from geventhttpclient.response import HTTPConnectionClosed
+from geventhttpclient.response import HTTPConnectionClosed, HTTPParseError
 from locust import FastHttpUser, constant, events, task
 from locust.env import Environment
 from locust.event import EventHook
@@ -29,13 +29,17 @@ from locust.runners import MasterRunner, WorkerRunner
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from loadgen.locust_replies import ERROR, Outcome, outcome_of
-from loadgen.locust_run.columns import Columns
-from loadgen.locust_run.load import LocustLoad, share
-from loadgen.locust_run.master import DONE, FAILED, SAMPLES, Master
+from loadgen.failures import MALFORMED, NO_REPLY, cannot_connect, no_complete_reply
+from loadgen.load import Closed, Load, Request
+from loadgen.locust_replies import Judge, is_whole
+from loadgen.locust_run.master import DONE, FAILED, SAMPLES, Master, standard_input
+from loadgen.outcomes import ERROR_CLASS
+from loadgen.samples import Sample, Samples
+from loadgen.split import split_load
+from loadgen.turns import weighted_turns
 
 SAMPLES_A_MESSAGE = 10_000
-REPORT_EVERY_S = 0.5
+REPORT_EVERY_S = 0.2
 
 # geventhttpclient sends an idempotent request anew, unseen, when a connection closes before the
 # reply: the server would count more requests than were asked for.
@@ -44,33 +48,41 @@ locust.runners.WORKER_REPORT_INTERVAL = REPORT_EVERY_S
 
 
 class _Share:
-    """This worker's part of the load: the tickets left and the samples so far."""
+    """This worker's part of a load: the tickets left and the samples so far."""
 
-    def __init__(self, load: LocustLoad, requests: int) -> None:
+    def __init__(self, load: Load, tickets: int) -> None:
         self.load = load
-        self.requests = requests
-        self.samples = Columns()
+        self.judge = Judge(load.outcome)
+        self.samples = Samples()
         self.began_wall_s = time.time()
         self._began_s = time.perf_counter()
-        self._tickets = iter(range(requests))
+        self._tickets = tickets
+        self._left = iter(range(tickets))
+        self._turns = weighted_turns([request.weight for request in load.requests])
 
-    def take_ticket(self) -> None:
-        """Take the right to send one request; stop the user if none is left."""
-        if next(self._tickets, None) is None:
+    def take_ticket(self) -> int:
+        """Return which request to send; stop the user if there is nothing left to send."""
+        if next(self._left, None) is None:
             raise StopUser
+        return next(self._turns)
 
     def now_s(self) -> float:
         """Return the time since this worker began."""
         return time.perf_counter() - self._began_s
 
+    def add(self, sample: Sample) -> bool:
+        """Keep *sample*; tell whether it was the last."""
+        self.samples.add(sample)
+        return len(self.samples) == self._tickets
 
-_shares: list[_Share] = []  # of this worker: none before the start, then one
+
+_shares: list[_Share] = []  # of this worker: none before the first start, then one
 
 
 class ExperimentUser(FastHttpUser):
-    """Sends the load's request for as long as there are tickets."""
+    """Sends the load's requests for as long as there are tickets."""
 
-    host = "http://load"  # Locust wants one; the load's address is absolute
+    host = "http://load"  # Locust wants one; the load's addresses are absolute
     wait_time = constant(0)
     concurrency = (
         1_000  # of connections, never of requests: a slot lost in a time-out costs nothing
@@ -84,61 +96,49 @@ class ExperimentUser(FastHttpUser):
     def send(self) -> None:
         """Send one request and keep its sample."""
         own = _shares[0]
-        own.take_ticket()
+        number = own.take_ticket()
         sent_s = own.now_s()
-        with gevent.Timeout(own.load.timeout_s):
-            reply = self._request(own.load)
+        with gevent.Timeout(own.load.time_outs.whole_s):
+            reply = self._request(own.load.requests[number])
         finished_s = own.now_s()
         with reply:
-            status, outcome = _judge(reply, own.load)
-            if outcome.name == ERROR:
-                reply.failure(outcome.error)
+            failure = reply.request_meta["exception"]
+            why = "" if is_whole(failure) else _words(failure, own.load.time_outs.whole_s)
+            ending = own.judge.ending_of(reply.request_meta["response"], why)
+            if ending.outcome == ERROR_CLASS:
+                reply.failure(ending.error)
             else:
                 reply.success()
-        own.samples.add(
-            sent_s=sent_s,
-            finished_s=finished_s,
-            outcome=outcome.name,
-            status=status,
-            error=outcome.error,
+        # Due when its user was free: in a closed load the moment when it was sent.
+        sample = Sample(
+            sent_s, sent_s, finished_s, ending.outcome, ending.status, ending.error, number
         )
-        if len(own.samples) == own.requests:
+        if own.add(sample):
             _hand_over(self.environment.runner, own)
 
-    def _request(self, load: LocustLoad) -> Any:  # noqa: ANN401 - Locust's reply has no type
+    def _request(self, request: Request) -> Any:  # noqa: ANN401 - Locust's reply has no type
         return self.client.request(
-            load.method,
-            load.url,
+            request.method,
+            request.url,
             name="request",
-            data=load.body,
-            headers=dict(load.headers),
+            data=request.body,
+            headers=dict(request.headers),
             catch_response=True,
             allow_redirects=False,
         )
 
 
-def _judge(reply: Any, load: LocustLoad) -> tuple[int | None, Outcome]:  # noqa: ANN401 - as above
-    response, failure = reply.request_meta["response"], reply.request_meta["exception"]
-    status = response.status_code or None
-    outcome = outcome_of(
-        status=status,
-        body=b"" if failure else response.content or b"",
-        failure=_words(failure, load.timeout_s),
-        field=load.json_field,
-        classes=load.classes,
-    )
-    return status, outcome
-
-
 def _words(failure: object, timeout_s: float) -> str:
     """Return why there is no whole reply, in words that do not vary from request to request."""
     match failure:
-        case None:
-            return ""
         case gevent.Timeout() | TimeoutError():
-            return f"no complete reply in {timeout_s:g} s"
+            return no_complete_reply(timeout_s)
         case HTTPConnectionClosed():
-            return "closed without a reply"
+            return NO_REPLY
+        case HTTPParseError():
+            return MALFORMED
+        case ConnectionRefusedError():
+            return cannot_connect(failure)
         case OSError(strerror=str(why)):
             return why
     return f"{type(failure).__name__}: {failure}"[:200]
@@ -154,16 +154,16 @@ def _hand_over(runner: WorkerRunner, own: _Share) -> None:
 def _be_worker(environment: Environment, runner: WorkerRunner) -> None:
     def begin(**_: object) -> None:
         options: Any = environment.parsed_options
-        load = LocustLoad.from_document(options.load_document)
-        try:
-            requests = share(load.requests, parts=options.expect_workers, index=runner.worker_index)
-        except ValueError:
+        load = Load.from_document(options.load_document)
+        ExperimentUser.network_timeout = load.time_outs.whole_s
+        ExperimentUser.connection_timeout = load.time_outs.connect_s
+        ExperimentUser.insecure = not load.verify_tls
+        if runner.worker_index >= options.expect_workers:
             workers = f"{options.expect_workers} workers were expected and one more came"
             runner.send_message(FAILED, {"error": workers})
-            requests = 0
-        ExperimentUser.network_timeout = ExperimentUser.connection_timeout = load.timeout_s
-        _shares[:] = [_Share(load, requests)]
-        if requests == 0:
+        tickets = _tickets(load, part=runner.worker_index, parts=options.expect_workers)
+        _shares[:] = [_Share(load, tickets)]
+        if tickets == 0:
             runner.send_message(DONE)
 
     def fail(exception: Exception, **_: object) -> None:
@@ -173,9 +173,17 @@ def _be_worker(environment: Environment, runner: WorkerRunner) -> None:
     _listen(events.user_error, fail)
 
 
+def _tickets(load: Load, *, part: int, parts: int) -> int:
+    """Return how many of the load's requests fall to one worker; none if it is one too many."""
+    shapes = [each.shape for each in split_load(load, parts)]
+    if part < len(shapes) and isinstance(shape := shapes[part], Closed):
+        return shape.requests or 0
+    return 0
+
+
 def _add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--load-file", help="the load as JSON, for the master")
     parser.add_argument("--results-fd", type=int, help="where the master writes its results")
+    parser.add_argument("--connect-s", type=int, help="how long the master waits for its workers")
     parser.add_argument(
         "--until-stdin-ends",
         action="store_true",
@@ -185,20 +193,18 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _begin(environment: Environment, runner: object, **_: object) -> None:
     options: Any = environment.parsed_options
-    if options.until_stdin_ends:
-        gevent.spawn(_end_with_stdin)
     if isinstance(runner, MasterRunner):
-        master = Master(environment, runner)
-        _listen(events.test_start, lambda **_: runner.greenlet.spawn(master.accompany))
+        Master(environment, runner).serve()
     elif isinstance(runner, WorkerRunner):
+        if options.until_stdin_ends:
+            gevent.spawn(_end_with_stdin)
         _be_worker(environment, runner)
     else:
         sys.exit("this Locust file needs --master or --worker; ad hoc: loadgen/locustfile.py")
 
 
 def _end_with_stdin() -> None:
-    gevent.os.make_nonblocking(0)
-    while gevent.os.nb_read(0, 1):
+    for _ in standard_input():
         pass
     os._exit(1)
 

@@ -19,6 +19,8 @@ _LONGEST_LINE_BYTES = 2**26
 _GOODBYE_S = 5.0
 _LOG_LINES = 5
 _FORGOTTEN = ("LOCUST_", "PYTHON")
+# How long a start waits to see all users at work: those of a short load are gone before it looks.
+_PAUSE = "LOCUST_WAIT_FOR_WORKERS_REPORT_AFTER_RAMP_UP"
 
 
 class LocustFailedError(Exception):
@@ -33,20 +35,27 @@ class LocustProcess:
         self.process = process
         self._log = log
 
+    def write(self, line: bytes) -> None:
+        """Hand *line* over on its standard input."""
+        assert self.process.stdin is not None  # noqa: S101 - it was asked for
+        self.process.stdin.write(line)
+
     def failure(self) -> LocustFailedError:
         """Return the error of its untimely end, with the last lines that it logged."""
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
         words = "; ".join(line for line in lines[-_LOG_LINES:] if line.strip())
         code = self.process.returncode
-        return LocustFailedError(
-            f"Locust's {self.name} ended with code {code} in mid-load: {words}"
-        )
+        said = words or "it wrote nothing"
+        return LocustFailedError(f"Locust's {self.name} ended with code {code}: {said}")
 
 
 @asynccontextmanager
 async def start_worker(name: str, folder: Path, port: int) -> AsyncIterator[LocustProcess]:
     """Run a worker of the master on loopback *port* until the block ends."""
-    flags = ("--worker", "--master-host", "127.0.0.1", "--master-port", str(port))
+    flags = (
+        *("--worker", "--until-stdin-ends"),
+        *("--master-host", "127.0.0.1", "--master-port", str(port)),
+    )
     async with _start(name, folder, flags) as worker:
         yield worker
 
@@ -74,7 +83,7 @@ async def _start(
     with log_path.open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "locust", "-f", str(_LOCUSTFILE)),
-            *("--headless", "--only-summary", "--loglevel", "WARNING", "--until-stdin-ends"),
+            *("--headless", "--only-summary", "--loglevel", "WARNING"),
             *flags,
             cwd=own_folder,
             env=_environment(own_folder),
@@ -107,7 +116,7 @@ async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
 
 def _environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)}
-    return kept | {"HOME": str(home), "PYTHONPATH": str(_PROJECT)}
+    return kept | {"HOME": str(home), "PYTHONPATH": str(_PROJECT), _PAUSE: "0.1"}
 
 
 async def _end(process: Process) -> None:

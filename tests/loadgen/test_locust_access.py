@@ -126,7 +126,10 @@ def test_an_empty_environment_names_nothing() -> None:
         ({"failure": 0.3, "status": 500, "delayMs": 0}, "30 % replies 500"),
         ({"delayMs": 500.0, "jitterMs": 50, "status": 500}, "500 ms delay, ±50 ms jitter"),
         ({"failFirst": 4, "status": 503}, "first 4 replies 503"),
-        ({"hang": True, "body": "drip", "on": True, "seed": 7, "ttlS": 5}, "hang True, body drip"),
+        (
+            {"hang": True, "body": "drip", "active": True, "ttlS": 5},
+            "hang True, body drip",
+        ),
     ],
 )
 def test_a_fault_is_told_in_a_few_words(document: dict[str, object], words: str) -> None:

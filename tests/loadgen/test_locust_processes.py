@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.locust_run import LocustFailedError, LocustLoad, run_locust_load
+from loadgen import Closed, JsonFieldRule, Load, Request, Samples, TimeOuts
+from loadgen.locust_run import LocustFailedError, start_locust
 from tests.loadgen.scripted_server import json_reply, scripted_server
 from tests.service_process import free_port
 
@@ -23,15 +24,21 @@ STALE, FRESH = json_reply('{"source": "stale"}'), json_reply('{"source": "fresh"
 SLOW_S = 0.05
 
 
-def load_on(url: str, *, requests: int, tasks: int = 4, timeout_s: float = 10.0) -> LocustLoad:
-    return LocustLoad(
-        url=url,
-        requests=requests,
-        tasks=tasks,
-        json_field="source",
-        classes=("fresh", "stale"),
-        timeout_s=timeout_s,
+def load_on(url: str, *, requests: int, timeout_s: float = 10.0) -> Load:
+    return Load(
+        requests=(
+            Request(url=url, method="DELETE", weight=3),
+            Request(url=f"{url}?other", weight=1),
+        ),
+        shape=Closed(requests=requests, tasks=4),
+        time_outs=TimeOuts(whole_s=timeout_s),
+        outcome=JsonFieldRule(json_field="source", classes=("fresh", "stale")),
     )
+
+
+async def send(load: Load) -> Samples:
+    async with start_locust(workers=1) as locust:
+        return await locust.send(load)
 
 
 def processes_in(folder: Path) -> list[int]:
@@ -53,9 +60,13 @@ async def eventually(holds: Callable[[], object], *, within_s: float) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_workers_here_and_elsewhere_send_exactly_the_requests_and_keep_each_ones_sample(
-    tmp_path: Path,
+async def test_workers_here_and_elsewhere_send_load_after_load_exactly_until_one_dies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(here))
     never = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"
     odd = {50: None, 51: json_reply("{}"), 52: json_reply("", "503 Unavailable"), 53: never}
     port, told = free_port(), list[int]()
@@ -63,86 +74,62 @@ async def test_workers_here_and_elsewhere_send_exactly_the_requests_and_keep_eac
         elsewhere = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "locust", "-f", str(EXPERIMENT_FILE), "--headless"),
             *("--worker", "--master-port", str(port)),
-            cwd=tmp_path,
-            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+            cwd=there,
+            env={"PATH": os.environ["PATH"], "HOME": str(there)},
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
-            run = await run_locust_load(
-                load_on(server.url, requests=203, timeout_s=0.7).to_document(),
-                workers=1,
-                remote_workers=1,
-                master_port=port,
-                on_finished=told.append,
-            )
+            async with start_locust(workers=1, remote_workers=1, bind_port=port) as locust:
+                load = load_on(server.url, requests=203, timeout_s=0.7)
+                samples = await locust.send(load, on_finished=told.append)
+                sent = len(server.requests)
+                one = await locust.send(load_on(server.url, requests=1))
+                again = await locust.send(load_on(server.url, requests=40))
+                sent_in_all = len(server.requests)
+                [worker] = [pid for pid in processes_in(here) if is_worker(pid)]
+                os.kill(worker, signal.SIGKILL)
+                with pytest.raises(LocustFailedError, match="worker-1 ended with code -9"):
+                    await locust.send(load_on(server.url, requests=100_000))
+            assert processes_in(here) == []
             async with asyncio.timeout(10):
                 assert await elsewhere.wait() == 0
         finally:
             if elsewhere.returncode is None:
                 elsewhere.kill()
                 await elsewhere.wait()
-    columns = run.columns
 
-    assert len(server.requests) == len(columns) == run.locust_requests == 203
-    assert Counter(columns.error) == {
+    assert sent == len(samples) == 203
+    assert (len(one), len(again), sent_in_all) == (1, 40, 203 + 1 + 40)
+    assert Counter(samples.error) == {
         "": 199,
         "closed without a reply": 1,
         "no field 'source' in the body": 1,
         "status 503": 1,
         "no complete reply in 0.7 s": 1,
     }
-    assert columns.outcome.count("error") == run.locust_failures == 4
-    assert Counter(columns.status) == {200: 201, 503: 1, None: 1}
+    assert samples.outcome.count("error") == 4
+    assert Counter(samples.status) == {200: 201, 503: 1, None: 1}
+    assert abs(samples.request.count(1) - 203 / 4) <= 2
+    assert sum(head.startswith(b"DELETE") for head in server.requests[:203]) == (
+        samples.request.count(0)
+    )
     assert server.most_concurrent <= 4
-    assert columns.finished_s == sorted(columns.finished_s)
-    assert min(columns.sent_s) >= 0
-    latencies_s = [f - s for s, f in zip(columns.sent_s, columns.finished_s, strict=True)]
-    assert 0.7 <= max(latencies_s) < 3
-    assert sum(latency_s > 0.7 for latency_s in latencies_s) == 1
+    assert min(samples.scheduled_s) >= 0
+    latencies_s = samples.latencies_s()
+    assert 0.69 <= max(latencies_s) < 3
+    assert sum(latency_s > 0.69 for latency_s in latencies_s) == 1
     assert told == sorted(told)
-
-
-async def test_a_worker_that_dies_ends_the_run_with_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    async with scripted_server(lambda _: FRESH, delay_s=SLOW_S) as server:
-        load = load_on(server.url, requests=100_000)
-        running = asyncio.create_task(run_locust_load(load.to_document(), workers=1))
-        await eventually(lambda: len(server.requests) > 10, within_s=60)
-        (worker,) = [pid for pid in processes_in(tmp_path) if is_worker(pid)]
-        os.kill(worker, signal.SIGKILL)
-        with pytest.raises(LocustFailedError, match="worker-1 ended with code -9 in mid-load"):
-            await running
-
-    assert processes_in(tmp_path) == []
-
-
-async def test_a_cancelled_run_leaves_no_process_and_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    async with scripted_server(lambda _: FRESH, delay_s=SLOW_S) as server:
-        load = load_on(server.url, requests=100_000)
-        running = asyncio.create_task(run_locust_load(load.to_document(), workers=1))
-        await eventually(lambda: len(server.requests) > 10, within_s=60)
-        assert len(processes_in(tmp_path)) == 2
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-
-    assert processes_in(tmp_path) == []
-    assert os.listdir(tmp_path) == []  # noqa: PTH208 - not in a coroutine
 
 
 async def test_a_starter_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     starter = (
-        "import asyncio, json, sys; from loadgen.locust_run import run_locust_load;"
-        "asyncio.run(run_locust_load(json.loads(sys.argv[1]), workers=1))"
+        "import asyncio, json, sys; from loadgen import Load;"
+        "from tests.loadgen.test_locust_processes import send;"
+        "asyncio.run(send(Load.from_document(json.loads(sys.argv[1]))))"
     )
     async with scripted_server(lambda _: FRESH, delay_s=SLOW_S) as server:
-        document = LocustLoad.to_document(load_on(server.url, requests=100_000))
+        document = load_on(server.url, requests=100_000).to_document()
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", starter, json.dumps(document)),
             cwd=PROJECT,

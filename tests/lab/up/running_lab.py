@@ -87,6 +87,8 @@ def lab_up(
     name: str = "small",
     *,
     links: Sequence[str] = (),
+    flags: Sequence[str] = (),
+    until_event: str = "system.up",
     **env: str,
 ) -> Iterator[RunningLab]:
     """Keep *system* up until the block ends, with a proxy on each of *links*."""
@@ -94,9 +96,10 @@ def lab_up(
     file.write_text(system)
     out = folder / "out"
     options = [word for link in links for word in ("--link", link)]
-    process = LabProcess("up", file, "--out", out, *options, XDG_RUNTIME_DIR=str(runtime), **env)
+    words: list[str | Path] = ["up", file, "--out", out, *options, *flags]
+    process = LabProcess(*words, XDG_RUNTIME_DIR=str(runtime), **env)
     try:
-        process.wait_for("system.up", out / f"up-{name}" / "latest", READY_S)
+        process.wait_for(until_event, out / f"up-{name}" / "latest", READY_S)
         socket = runtime / "resilience-lab" / (name + ENDING)
         yield RunningLab(process=process, socket=socket, out=out / f"up-{name}" / "latest")
     finally:
