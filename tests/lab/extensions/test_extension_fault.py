@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lab.addresses import addresses_of
 from lab.errors import NoValidData
 from lab.experiment import ExtensionFault
 from lab.faults import applied
@@ -47,11 +48,11 @@ class Own:
 
 @pytest.fixture
 async def system(tmp_path: Path) -> AsyncIterator[RunningSystem]:
-    services = (Service(name="rates", run="rates"),)
+    system = System(path=tmp_path, services=(Service(name="rates", run="rates"),))
     async with httpx.AsyncClient(trust_env=False) as http:
         site = Site(
-            system=System(path=tmp_path, services=services),
-            addresses={},
+            system=system,
+            addresses=addresses_of(system),
             keeper=Keeper(),
             http=http,
             logs=tmp_path,
