@@ -15,7 +15,7 @@ def test_the_status_has_every_field_that_the_contract_names(lab: RunningLab) -> 
     status = lab.ask("GET", "/status").json()
     [service], [fault] = status["services"], status["faults"]
 
-    assert set(status) == {"system", "file", "pid", "since", "services", "faults"}
+    assert set(status) == {"system", "file", "pid", "since", "services", "links", "faults"}
     assert status["pid"] == lab.process.process.pid
     assert set(service) == {
         *("name", "state", "url", "ready", "chaos", "pid", "exitCode", "breaker"),
