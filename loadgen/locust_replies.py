@@ -6,7 +6,7 @@ It is judged by the same rules and the same code as the engine's own replies.
 from typing import Any
 
 from loadgen.classify import Classifier
-from loadgen.endings import Ending, Endings
+from loadgen.endings import Ending, Endings, fault_of
 from loadgen.failures import NO_REPLY
 from loadgen.outcomes import ERROR_CLASS, OutcomeRule
 
@@ -27,12 +27,12 @@ class Judge:
             failure: why there is no complete reply, or empty.
         """
         status: int | None = reply.status_code or None
-        if status is None or failure:
-            return Ending(ERROR_CLASS, status, failure or NO_REPLY)
         headers = {
             name.lower().encode(): value.encode("latin-1", errors="replace")
             for name, value in (reply.headers or {}).items()
         }
+        if status is None or failure:
+            return Ending(ERROR_CLASS, status, failure or NO_REPLY, fault_of(headers))
         headers.pop(b"content-encoding", None)  # it has been taken off
         code = self._classifier.judge_of(status, headers)(reply.content or b"")
         return list(self._endings)[code]

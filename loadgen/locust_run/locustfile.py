@@ -14,6 +14,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,12 @@ locust.runners.WORKER_REPORT_INTERVAL = REPORT_EVERY_S
 
 
 class _Share:
-    """This worker's part of a load: the tickets left and the samples so far."""
+    """This worker's part of a load: the tickets left and the samples so far.
+
+    Args:
+        load: with the requests and the bodies of this part.
+        tickets: of this part.
+    """
 
     def __init__(self, load: Load, tickets: int) -> None:
         self.load = load
@@ -56,15 +62,17 @@ class _Share:
         self.samples = Samples()
         self.began_wall_s = time.time()
         self._began_s = time.perf_counter()
-        self._tickets = tickets
+        self.tickets = tickets
         self._left = iter(range(tickets))
         self._turns = weighted_turns([request.weight for request in load.requests])
+        self._bodies = [cycle(request.bodies or (request.body,)) for request in load.requests]
 
-    def take_ticket(self) -> int:
-        """Return which request to send; stop the user if there is nothing left to send."""
+    def take_ticket(self) -> tuple[int, str | None]:
+        """Return which request to send, with which body; stop the user if none is left."""
         if next(self._left, None) is None:
             raise StopUser
-        return next(self._turns)
+        number = next(self._turns)
+        return number, next(self._bodies[number])
 
     def now_s(self) -> float:
         """Return the time since this worker began."""
@@ -73,7 +81,7 @@ class _Share:
     def add(self, sample: Sample) -> bool:
         """Keep *sample*; tell whether it was the last."""
         self.samples.add(sample)
-        return len(self.samples) == self._tickets
+        return len(self.samples) == self.tickets
 
 
 _shares: list[_Share] = []  # of this worker: none before the first start, then one
@@ -96,10 +104,10 @@ class ExperimentUser(FastHttpUser):
     def send(self) -> None:
         """Send one request and keep its sample."""
         own = _shares[0]
-        number = own.take_ticket()
+        number, body = own.take_ticket()
         sent_s = own.now_s()
         with gevent.Timeout(own.load.time_outs.whole_s):
-            reply = self._request(own.load.requests[number])
+            reply = self._request(own.load.requests[number], body)
         finished_s = own.now_s()
         with reply:
             failure = reply.request_meta["exception"]
@@ -111,17 +119,24 @@ class ExperimentUser(FastHttpUser):
                 reply.success()
         # Due when its user was free: in a closed load the moment when it was sent.
         sample = Sample(
-            sent_s, sent_s, finished_s, ending.outcome, ending.status, ending.error, number
+            scheduled_s=sent_s,
+            sent_s=sent_s,
+            finished_s=finished_s,
+            outcome=ending.outcome,
+            status=ending.status,
+            error=ending.error,
+            request=number,
+            fault=ending.fault,
         )
         if own.add(sample):
             _hand_over(self.environment.runner, own)
 
-    def _request(self, request: Request) -> Any:  # noqa: ANN401 - Locust's reply has no type
+    def _request(self, request: Request, body: str | None) -> Any:  # noqa: ANN401 - has no type
         return self.client.request(
             request.method,
             request.url,
             name="request",
-            data=request.body,
+            data=body,
             headers=dict(request.headers),
             catch_response=True,
             allow_redirects=False,
@@ -161,9 +176,9 @@ def _be_worker(environment: Environment, runner: WorkerRunner) -> None:
         if runner.worker_index >= options.expect_workers:
             workers = f"{options.expect_workers} workers were expected and one more came"
             runner.send_message(FAILED, {"error": workers})
-        tickets = _tickets(load, part=runner.worker_index, parts=options.expect_workers)
-        _shares[:] = [_Share(load, tickets)]
-        if tickets == 0:
+        own = _part(load, place=runner.worker_index, parts=options.expect_workers)
+        _shares[:] = [own]
+        if own.tickets == 0:
             runner.send_message(DONE)
 
     def fail(exception: Exception, **_: object) -> None:
@@ -173,12 +188,12 @@ def _be_worker(environment: Environment, runner: WorkerRunner) -> None:
     _listen(events.user_error, fail)
 
 
-def _tickets(load: Load, *, part: int, parts: int) -> int:
-    """Return how many of the load's requests fall to one worker; none if it is one too many."""
-    shapes = [each.shape for each in split_load(load, parts)]
-    if part < len(shapes) and isinstance(shape := shapes[part], Closed):
-        return shape.requests or 0
-    return 0
+def _part(load: Load, *, place: int, parts: int) -> _Share:
+    """Return one worker's part of the load, without tickets if the worker is one too many."""
+    split = split_load(load, parts)
+    if place < len(split) and isinstance(shape := split[place].shape, Closed):
+        return _Share(split[place], shape.requests or 0)
+    return _Share(load, 0)
 
 
 def _add_options(parser: ArgumentParser) -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 PROJECT = Path(__file__).parents[2]
 EXPERIMENT_FILE = PROJECT / "loadgen" / "locust_run" / "locustfile.py"
 STALE, FRESH = json_reply('{"source": "stale"}'), json_reply('{"source": "fresh"}')
+LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 SLOW_S = 0.05
 
 
@@ -33,6 +36,12 @@ def load_on(url: str, *, requests: int, timeout_s: float = 10.0) -> Load:
         shape=Closed(requests=requests, tasks=4),
         time_outs=TimeOuts(whole_s=timeout_s),
         outcome=JsonFieldRule(json_field="source", classes=("fresh", "stale")),
+    )
+
+
+def with_bodies(*bodies: str, url: str) -> Load:
+    return replace(
+        load_on(url, requests=40), requests=(Request(url=url, method="POST", bodies=bodies),)
     )
 
 
@@ -85,7 +94,7 @@ async def test_workers_here_and_elsewhere_send_load_after_load_exactly_until_one
                 samples = await locust.send(load, on_finished=told.append)
                 sent = len(server.requests)
                 one = await locust.send(load_on(server.url, requests=1))
-                again = await locust.send(load_on(server.url, requests=40))
+                again = await locust.send(with_bodies("a", "bb", "ccc", "dddd", url=server.url))
                 sent_in_all = len(server.requests)
                 [worker] = [pid for pid in processes_in(here) if is_worker(pid)]
                 os.kill(worker, signal.SIGKILL)
@@ -101,6 +110,10 @@ async def test_workers_here_and_elsewhere_send_load_after_load_exactly_until_one
 
     assert sent == len(samples) == 203
     assert (len(one), len(again), sent_in_all) == (1, 40, 203 + 1 + 40)
+    lengths = [LENGTH.search(head) for head in server.requests[204:sent_in_all]]
+    assert Counter(found[1] for found in lengths if found) == dict.fromkeys(
+        (b"1", b"2", b"3", b"4"), 10
+    )
     assert Counter(samples.error) == {
         "": 199,
         "closed without a reply": 1,

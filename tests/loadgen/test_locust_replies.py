@@ -33,13 +33,14 @@ UNKNOWN = "not a known class"
 def test_a_reply_is_judged_by_the_rule_if_it_is_whole_and_is_an_error_otherwise(
     rule: OutcomeRule, status: int | None, body: bytes | None, failure: str, ending: tuple[str, str]
 ) -> None:
-    headers = {"x-source": "fresh", "content-encoding": "gzip"}
+    headers = {"x-source": "fresh", "content-encoding": "gzip", "X-Chaos": "delay"}
     reply = SimpleNamespace(status_code=status, headers=headers, content=body)
 
     found = Judge(rule).ending_of(reply, failure)
 
     assert (label_of(found), found.error) == ending
     assert found.status == (status or None)
+    assert found.fault == "delay"
 
 
 def test_an_exception_that_carries_the_reply_is_no_failure_to_reply() -> None:
