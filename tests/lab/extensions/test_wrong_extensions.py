@@ -86,9 +86,9 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "an unknown kind": (
         {"fault": "{slwo: front}"},
         (
-            "16:22: fault must have exactly one of the keys chaos, pause, stop, kill, restart, "
-            "flap, burn, memory, files, flush, slow, got none of them; "
-            "write e.g. [{chaos: rates, failure: 30 %}]"
+            "16:22: fault must have exactly one of the keys chaos, link, pause, stop, kill, "
+            "restart, flap, burn, memory, files, flush, slow, got none of them; "
+            'did you mean "slow"?'
         ),
     ),
     "an option of a wrong type": (
