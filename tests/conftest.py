@@ -1,11 +1,15 @@
-"""Which event loop a test runs on."""
+"""Which event loop a test runs on, and that no property has to hold quickly."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 
+import hypothesis
 import pytest
 
 from tests.virtual_clock import VirtualClockLoop
+
+hypothesis.settings.register_profile("unhurried", deadline=None)  # machines differ
+hypothesis.settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

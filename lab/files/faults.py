@@ -1,8 +1,8 @@
 """The `faults` of an experiment: the conditions, each a row of the table."""
 
 from lab.experiment import Condition, Fault, go_together
-from lab.files.chaos import read_chaos
-from lab.files.errors import Problems, Wrong, show
+from lab.files.chaos import WIRE_NAMES, read_chaos
+from lab.files.errors import Problems, Wrong, nearest, show
 from lab.files.extensions import INSTALLED, Extensions
 from lab.files.fields import entries, items, mapping
 from lab.files.link_faults import read_link_fault
@@ -61,7 +61,11 @@ def read_fault(
         kinds = ["chaos"]
     if len(kinds) != 1:
         got = "none of them" if not kinds else " and ".join(kinds)
-        raise Wrong(f"must have exactly one of the keys {', '.join(known_kinds)}, got {got}")
+        what = f"must have exactly one of the keys {', '.join(known_kinds)}, got {got}"
+        strange = [key for key in node.values if key not in WIRE_NAMES.values()]
+        meant = [found for key in strange if (found := nearest(key, known_kinds))]
+        advice = f"did you mean {show(meant[0])}?" if meant and not kinds else ""
+        raise Wrong(what, advice=advice)
     if kinds == ["chaos"]:
         known = services(system, lambda service: service.chaos, kind='service with a "chaos" path')
         return read_chaos(node, known, problems)

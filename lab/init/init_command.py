@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from lab.errors import UsageError
 from lab.files import FileError, read_experiment
@@ -71,7 +71,7 @@ def _check(run: str | None, path: str) -> None:
             "the port goes, or start the service yourself and give its --url"
         )
     if not path.startswith("/"):
-        raise UsageError(f"the path must start with /, got {show(path)}; write e.g. /{path}")
+        raise UsageError(f"the path must start with /, got {show(path)}; write e.g. /{quote(path)}")
 
 
 def _check_as_files(files: Mapping[str, str]) -> None:
@@ -105,5 +105,6 @@ def _say_what_next(folder: Path, url: str | None) -> None:
     host = urlsplit(url or "").hostname or "localhost"
     allow = "" if is_this_machine(host) else f" --allow-host {host}"
     experiment = shlex.quote(str(folder / EXPERIMENT_FILE))
-    print(f"wrote {folder / SYSTEM_FILE} and {experiment}; run them with:")
+    system = shlex.quote(str(folder / SYSTEM_FILE))
+    print(f"wrote {system} and {experiment}; run them with:")
     print(f"  python -m lab run {experiment}{allow}")

@@ -1,7 +1,7 @@
 """The report of a timeline: what its tables say, and the same as Markdown or on a terminal."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.cells import cell_len
@@ -90,7 +90,11 @@ def markdown(page: Page) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalPage:
-    """What `rich.print` shows; a table that is too wide for the terminal becomes a list."""
+    """What `rich.print` shows.
+
+    A table that is too wide for the terminal becomes several with the same names, or a list where
+    not even one figure fits beside these.
+    """
 
     page: Page
 
@@ -101,10 +105,42 @@ class TerminalPage:
         for section in self.page.sections:
             yield Text("")
             yield Text(section.title, style="bold")
-            widths = _widths(section, options.max_width)
-            yield from [_table(section, widths)] if widths else _list(section)
+            parts = _parts(section, options.max_width)
+            for number, part in enumerate(parts):
+                yield from [Text("")] if number else []
+                yield _table(part, _widths(part, options.max_width))
+            yield from [] if parts else _list(section)
         yield Text("")
         yield from map(Text, self.page.remarks)
+
+
+def _parts(section: Section, most: int) -> list[Section]:
+    """Return the fewest sections of *most* columns that have all figures, each with the names."""
+    parts: list[Section] = []
+    begin, end = section.names, len(section.headings)
+    while begin < end:
+        part = next(
+            (
+                part
+                for last in range(end, begin, -1)
+                if _widths(part := _with_figures(section, begin, last), most)
+            ),
+            None,
+        )
+        if part is None:
+            return []
+        parts.append(part)
+        begin += len(part.headings) - section.names
+    return parts
+
+
+def _with_figures(section: Section, begin: int, end: int) -> Section:
+    def kept(cells: list[str]) -> list[str]:
+        return cells[: section.names] + cells[begin:end]
+
+    return replace(
+        section, headings=kept(section.headings), rows=[kept(row) for row in section.rows]
+    )
 
 
 def _widths(section: Section, most: int) -> list[int]:

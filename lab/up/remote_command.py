@@ -52,7 +52,8 @@ def fault_command(
 
 
 def clear_command(kind: str, service: str, *, system: str | None) -> int:
-    """Take the faults of one kind off a service of a running system."""
+    """Take the faults of one kind off a service, or a link, of a running system."""
+    service = " -> ".join(part.strip() for part in service.split("->"))  # as a link is listed
     with LabClient(system) as lab:
         status = lab.status()
         names = [each["name"] for each in status["services"]]

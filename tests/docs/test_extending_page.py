@@ -36,6 +36,16 @@ def test_the_experiment_of_the_page_runs_under_its_own_fault_and_rule(page: Path
     assert float(healthy["mean_ms"]) < float(stuttering["mean_ms"])
 
 
+def test_a_killed_lab_leaves_no_process_that_the_fault_of_the_page_holds(page: Path) -> None:
+    only = ("--only", "fault=stuttering")
+    lab = LabProcess("run", page / "experiment.yaml", "--out", page / "out", *only)
+    lab.wait_for("fault.applied", page / "out" / "experiment" / "latest")
+    lab.process.kill()
+    lab.finish()
+
+    assert lab.survivors_after(6) == []
+
+
 def test_a_rule_that_fails_ends_the_run_with_the_line_that_the_page_shows(page: Path) -> None:
     shown = PAGE.read_text(encoding="utf-8").partition("```text\n")[2].partition("\n")[0]
     code = (page / "my_lab.py").read_text()

@@ -143,7 +143,7 @@ def report(**values: float | None) -> RunReport:
     [
         (report(), ()),
         (report(cpu_share=0.97), ("the generator used 97% of a core",)),
-        (report(loop_lag_p99_ms=25), ("its event loop was 25 ms late (p99)",)),
+        (report(loop_lag_p99_ms=75), ("its event loop was 75 ms late (p99)",)),
         (report(asked_per_s=1000, taken_per_s=900), ("it took up 900 of 1000 requests/s",)),
         (report(asked_per_s=1000, taken_per_s=999), ()),
         (report(cpu_share=0.97, duration_s=0.1), ()),

@@ -88,7 +88,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         (
             "16:22: fault must have exactly one of the keys chaos, link, pause, stop, kill, "
             "restart, flap, burn, memory, files, flush, slow, got none of them; "
-            "write e.g. [{chaos: rates, failure: 30 %}]"
+            'did you mean "slow"?'
         ),
     ),
     "an option of a wrong type": (

@@ -74,6 +74,7 @@ def test_nothing_is_ever_overwritten(
         (["--run", "python -m http.server 80", "--path", "/"], "write {port} where the port goes"),
         (["--run", RUN + " {prot}", "--path", "/"], 'unknown placeholder "{prot}"; did you mean'),
         (["--run", RUN, "--path", "page"], "the path must start with /"),
+        (["--run", RUN, "--path", "a b"], 'got "a b"; write e.g. /a%20b'),
         (["--run", RUN, "--path", "/a b"], "request must be a method and an address"),
         (["--run", RUN, "--path", "/{b}"], 'request has the unknown placeholder "{b}"'),
         (["--url", "127.0.0.1:8080", "--path", "/"], "url must be a URL with http"),

@@ -149,6 +149,28 @@ def test_the_page_has_each_word_in_ukrainian() -> None:
     assert "Виявлено: перша відповідь, що не fresh" in text
 
 
+def test_a_table_too_wide_for_the_terminal_becomes_several_with_the_same_rows() -> None:
+    runs = [run(1, after=phase(50, 50), recovered_ms=5000)]
+    summaries = summarise(runs, rows=ROWS, clients=["direct"])
+    report = TimelineReport(
+        experiment=EXPERIMENT,
+        timeline=TIMELINE,
+        runs=runs,
+        summaries=summaries,
+        verdicts=(),
+        outcomes=(),
+    )
+    console = Console(width=60, file=io.StringIO())
+
+    console.print(TerminalPage(page=page_of(report, LANGUAGES["en"], TIMELINE_LANGUAGES["en"])))
+
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    phases, _, _ = shown.partition("From each event")
+    assert phases.count("\nbefore ") == phases.count("\nsick ") == 2
+    assert "Requests:" not in phases
+
+
 @pytest.mark.parametrize("width", [200, 100, 60, 30])
 def test_no_figure_is_cut_however_narrow_the_terminal(width: int) -> None:
     runs = [run(n, after=phase(50, 50), recovered_ms=ms) for n, ms in ((1, 5000), (2, 5200))]
