@@ -1,6 +1,7 @@
-"""Which event loop a test runs on, and that no property has to hold quickly."""
+"""Which event loop a test runs on; no property has to hold quickly; signals reach processes."""
 
 import asyncio
+import signal
 from collections.abc import Callable, Mapping
 
 import hypothesis
@@ -10,6 +11,9 @@ from tests.virtual_clock import VirtualClockLoop
 
 hypothesis.settings.register_profile("unhurried", deadline=None)  # machines differ
 hypothesis.settings.load_profile("unhurried")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs behind
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the processes of tests inherit it
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
