@@ -3,7 +3,7 @@
 The way of the data, one package or module a step:
 
     files/          YAML -> Experiment (validated, immutable)
-    experiment, system   what those files say, as values
+    experiment, fault_kinds, system   what those files say, as values
     plan            Experiment -> cells in order
     keeper/         owns every process that the lab starts, and outlives the lab just long enough
     running         a system brought up: ports, readiness, stop

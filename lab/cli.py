@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lab.arguments import add_allow_host, at_least_one
 from lab.errors import LabError
 from lab.init.parsers import add_init
-from lab.up.parsers import add_allow_host, add_up_commands
+from lab.up.parsers import add_up_commands
 
 EXIT_CODES = """\
 exit codes:
@@ -68,7 +69,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="fault=NAME|client=NAME",
         help="run only these cells; may be repeated",
     )
-    parser.add_argument("--repeats", type=_at_least_one, metavar="N", help="measured runs a cell")
+    parser.add_argument("--repeats", type=at_least_one, metavar="N", help="measured runs a cell")
     parser.add_argument("--seed", type=int, metavar="S", help="of the faults' dice")
     add_allow_host(parser)
     parser.add_argument("--lang", choices=["en", "uk"], default="en", help="of the table")
@@ -79,12 +80,6 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="experiments")
     add_allow_host(parser)
     parser.set_defaults(command=_validate)
-
-
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
-    return int(text)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ import orjson
 
 from lab.errors import NoValidData
 from loadgen import Load, RunReport, Samples
+from loadgen.child import end_child
 from loadgen.classify import RULE_FAILED
 from loadgen.lines import LONGEST_LINE_BYTES
 
@@ -68,14 +69,4 @@ async def start_load_worker() -> AsyncIterator[LoadWorker]:
     try:
         yield LoadWorker(process)
     finally:
-        assert process.stdin is not None  # noqa: S101 - it was asked for
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(GOODBYE_S):
-                await process.wait()
-        except TimeoutError:
-            pass  # it hangs; killed below
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        await end_child(process, within_s=GOODBYE_S)

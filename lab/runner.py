@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from lab.control import NoAnswerError, ask
 from lab.engine import Engine
 from lab.errors import NoValidData
-from lab.experiment import ChaosFault, Experiment, LinkFault
+from lab.experiment import Experiment
+from lab.fault_kinds import ChaosFault, LinkFault
 from lab.faults import StillOn, applied, is_off
 from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
 from lab.manifest import plain

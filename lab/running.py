@@ -1,7 +1,6 @@
 """A system brought up: each service on its port, ready, and stopped again."""
 
 import asyncio
-import os
 import shlex
 import signal
 import sys
@@ -17,6 +16,7 @@ from lab.addresses import addresses_of
 from lab.environment import service_environment
 from lab.errors import NoValidData
 from lab.keeper import Keeper, KeeperError, OwnedProcess
+from lab.last_words import last_words
 from lab.links.place import Place
 from lab.links.places import Places, Site, placed_on
 from lab.links.routes import seen_from
@@ -26,8 +26,6 @@ from lab.templates import fill
 
 STOP_GRACE_S = 5.0
 PROBE_EVERY_S = 0.02
-LAST_LOG_LINES = 5
-LAST_LOG_BYTES = 600
 
 Environment = Mapping[str, Mapping[str, str]]  # service name -> variables on top of its own
 
@@ -261,7 +259,7 @@ class RunningSystem:
     def _early_end(self, service: Service, exit_code: int) -> str:
         return (
             f"service {service.name} ended with code {exit_code} before it was ready; "
-            f"{self.last_words(self.log(service.name))}"
+            f"{last_words(self.log(service.name))}"
         )
 
     def _not_ready(self, service: Service) -> str:
@@ -276,22 +274,8 @@ class RunningSystem:
             )
         return (
             f"service {service.name} was not ready at {where} after {service.ready_timeout_s:g} s; "
-            f"{self.last_words(self.log(service.name))}"
+            f"{last_words(self.log(service.name))}"
         )
-
-    @staticmethod
-    def last_words(log: Path) -> str:
-        """Return how *log* ends, for a message about who wrote it."""
-        lines = _end_of(log).splitlines() if log.exists() else []
-        tail = " | ".join(lines[-LAST_LOG_LINES:]) or "it wrote nothing"
-        return f"its log {log} ends: {tail}"
-
-
-def _end_of(log: Path) -> str:
-    with log.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - LAST_LOG_BYTES))
-        return file.read().decode(errors="replace")
 
 
 @asynccontextmanager

@@ -30,7 +30,7 @@ The engine:
     histogram     results of bounded memory, in place of samples
     split         one load shared out among several generators
     processes     one load sent by several processes: `run_load_in_processes`
-    lines         the bounds of a line between a process and its driver
+    lines, child  the bounds of a line between a process and its driver; how the process ends
     worker        the engine as a process of its own, driven over its standard input and output
 
     command/      `python -m loadgen URL`: all of this for people, on the command line

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from lab.experiment import (
+from lab.fault_kinds import (
     BurnFault,
     ChaosFault,
     ExtensionFault,

@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from lab.experiment import BurnFault
+from lab.fault_kinds import BurnFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

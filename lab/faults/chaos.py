@@ -9,7 +9,7 @@ import httpx
 
 from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
-from lab.experiment import ChaosFault
+from lab.fault_kinds import ChaosFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

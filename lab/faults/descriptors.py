@@ -8,7 +8,7 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from lab.errors import NoValidData
-from lab.experiment import FilesFault
+from lab.fault_kinds import FilesFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from lab.errors import LabError, NoValidData
-from lab.experiment import ExtensionFault
 from lab.extensions import Target
+from lab.fault_kinds import ExtensionFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 from loadgen.code import describe, load_object

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from lab.experiment import FlapFault
+from lab.fault_kinds import FlapFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

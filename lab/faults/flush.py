@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from lab.errors import NoValidData
-from lab.experiment import FlushFault
+from lab.fault_kinds import FlushFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from lab.errors import NoValidData
-from lab.experiment import MemoryFault
+from lab.fault_kinds import MemoryFault
 from lab.faults.still_on import StillOn
 from lab.keeper import OwnedProcess
 from lab.running import RunningSystem

@@ -5,7 +5,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.experiment import ProcessFault
+from lab.fault_kinds import ProcessFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

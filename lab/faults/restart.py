@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.experiment import RestartFault
+from lab.fault_kinds import RestartFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from lab.errors import UsageError
-from lab.experiment import Fault
+from lab.fault_kinds import Fault
 from lab.files.chaos import WIRE_NAMES
 from lab.files.errors import START, FileError, Problems, Wrong, show
 from lab.files.faults import FAULT_EXAMPLE, read_fault

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from lab.experiment import ChaosFault
+from lab.fault_kinds import ChaosFault
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields
 from lab.files.scalars import (

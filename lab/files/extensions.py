@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from lab.experiment import ExtensionFault
+from lab.fault_kinds import ExtensionFault
 from lab.files.beside import beside
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, items, mapping, sequence

@@ -1,6 +1,7 @@
 """The `faults` of an experiment: the conditions, each a row of the table."""
 
-from lab.experiment import Condition, Fault, go_together
+from lab.experiment import Condition
+from lab.fault_kinds import Fault, go_together
 from lab.files.chaos import WIRE_NAMES, read_chaos
 from lab.files.errors import Problems, Wrong, nearest, show
 from lab.files.extensions import INSTALLED, Extensions

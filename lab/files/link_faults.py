@@ -7,7 +7,7 @@ right are those of `fault_proxy.faults.documents`.
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lab.experiment import LinkFault
+from lab.fault_kinds import LinkFault
 from lab.files.chaos import read_match, true
 from lab.files.errors import Problems, Wrong
 from lab.files.fields import Fields

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from lab.experiment import (
+from lab.fault_kinds import (
     BurnFault,
     Fault,
     FilesFault,

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from lab.experiment import Burst, Event, Fault, Load, Objective, Timeline, go_together
+from lab.experiment import Burst, Event, Load, Objective, Timeline
+from lab.fault_kinds import Fault, go_together
 from lab.files.errors import Problems, Wrong, show
 from lab.files.extensions import INSTALLED, Extensions
 from lab.files.faults import FAULT_EXAMPLE, read_faults

@@ -9,8 +9,8 @@ figures      what a run came to, row by row: pure
 recovery     time to detect and to recover of each event: pure
 runner       one run after another, each from the same known state
 summary      medians and expectations
-report, wording   the tables
-command      `lab run` of such an experiment
+report, wording   what the tables say; `page` lays them out
+work         `lab run` of such an experiment
 """
 
 from lab.timeline.phases import phase_names, row_names

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from lab.engine import Engine
 from lab.errors import LabError, NoValidData
-from lab.experiment import ChaosFault, Client, Condition, Experiment, Timeline
+from lab.experiment import Client, Condition, Experiment, Timeline
+from lab.fault_kinds import ChaosFault
 from lab.faults import is_off
 from lab.loads import load_for, steady_state_load
 from lab.plan import Cell

@@ -9,9 +9,10 @@ from lab.plan import SelectionError, parse_selection, pick_clients
 from lab.record import ResultFolder
 from lab.reports import LANGUAGES
 from lab.running import RunningSystem
+from lab.timeline.page import TerminalPage, markdown
 from lab.timeline.phases import row_names
 from lab.timeline.progress import TimelineProgress
-from lab.timeline.report import TerminalPage, TimelineReport, markdown, page_of
+from lab.timeline.report import TimelineReport, page_of
 from lab.timeline.runner import TimelineRun, TimelineRunner
 from lab.timeline.summary import check, summarise, write_summary
 from lab.timeline.wording import TIMELINE_LANGUAGES

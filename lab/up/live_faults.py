@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from lab.errors import NoValidData
-from lab.experiment import MOMENTARY, ChaosFault, Fault, go_together
+from lab.fault_kinds import MOMENTARY, ChaosFault, Fault, go_together
 from lab.faults import StillOn, applied
 from lab.running import RunningSystem
 from lab.up.errors import ConflictError, UnknownError

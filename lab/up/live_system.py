@@ -13,7 +13,7 @@ from typing import Literal
 from lab import redis_server
 from lab.control import NoAnswerError, ask
 from lab.errors import UsageError
-from lab.experiment import LEASED, ProcessFault
+from lab.fault_kinds import LEASED, ProcessFault
 from lab.faults.chaos import LEASE_S
 from lab.files.errors import show, suggest
 from lab.manifest import plain

@@ -17,6 +17,7 @@ from pathlib import Path
 import loadgen
 from lab.errors import NoValidData, UsageError
 from lab.keeper import OwnedProcess
+from lab.last_words import last_words
 from lab.locust_engine import require_locust
 from lab.ports import can_listen, free_port
 from lab.readiness import http_probe
@@ -133,10 +134,10 @@ async def _wait_until_ready(
                 if process.exit_code is not None:
                     raise NoValidData(
                         f"Locust ended with code {process.exit_code} before it was ready; "
-                        f"{running.last_words(log)}"
+                        f"{last_words(log)}"
                     )
                 await asyncio.sleep(PROBE_EVERY_S)
     except TimeoutError:
         raise NoValidData(
-            f"Locust did not answer at {url} in {READY_S:g} s; {running.last_words(log)}"
+            f"Locust did not answer at {url} in {READY_S:g} s; {last_words(log)}"
         ) from None

@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lab.arguments import add_allow_host, at_least_one, port
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other
 
-LAST_PORT = 65_535
 _VERBS = {
     "stop": "end a service; connections are refused until it is started",
     "start": "start a service that was stopped or killed, or that ended",
@@ -48,23 +49,11 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--locust-port",
-        type=_port,
+        type=port,
         metavar="PORT",
         help="of that web UI, which this asks for too; a free one by default",
     )
     parser.set_defaults(command=_up)
-
-
-def add_allow_host(parser: argparse.ArgumentParser) -> None:
-    """Add --allow-host."""
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        dest="allowed_hosts",
-        metavar="NAME",
-        help="another machine, yours to load and to make sick; may be repeated",
-    )
 
 
 def _add_status(parser: argparse.ArgumentParser) -> None:
@@ -100,25 +89,13 @@ def _add_verb(parser: argparse.ArgumentParser, verb: str) -> None:
 def _add_logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("service", metavar="SERVICE")
     parser.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
-    parser.add_argument("-n", "--lines", type=_lines, default=50, help="how many (50)")
+    parser.add_argument("-n", "--lines", type=at_least_one, default=50, help="how many (50)")
     _add_system(parser)
     parser.set_defaults(command=_logs)
 
 
 def _add_system(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="SYSTEM", help="its name or file, if several are up")
-
-
-def _lines(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= LAST_PORT:
-        raise argparse.ArgumentTypeError(f"must be a port from 1 to {LAST_PORT}, got {text!r}")
-    return int(text)
 
 
 def _up(options: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ from lab.files.errors import Wrong
 from lab.files.links import LINK_EXAMPLE, read_link
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, run_until_signal
+from lab.last_words import last_words
 from lab.record import ResultFolder
 from lab.running import RunningSystem, bring_up
 from lab.system import Link, System
@@ -186,7 +187,7 @@ async def _watch(running: RunningSystem, locust: LocustUi | None) -> None:
         await asyncio.sleep(LOOK_EVERY_S)
         if locust is not None and locust.process.exit_code is not None:
             code = locust.process.exit_code
-            _say(f"Locust ended by itself with code {code}; {running.last_words(locust.log)}")
+            _say(f"Locust ended by itself with code {code}; {last_words(locust.log)}")
             locust = None
         for name in running.dead_services():
             process = running.process(name)

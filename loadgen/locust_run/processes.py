@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from loadgen.child import end_child
+
 _LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 _PROJECT = _LOCUSTFILE.parents[2]
 _LONGEST_LINE_BYTES = 2**26
@@ -96,7 +98,7 @@ async def _start(
     try:
         yield LocustProcess(name, process, log_path)
     finally:
-        await _end(process)
+        await end_child(process, within_s=_GOODBYE_S)
 
 
 @asynccontextmanager
@@ -117,17 +119,3 @@ async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
 def _environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)}
     return kept | {"HOME": str(home), "PYTHONPATH": str(_PROJECT), _PAUSE: "0.1"}
-
-
-async def _end(process: Process) -> None:
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    process.stdin.close()
-    try:
-        async with asyncio.timeout(_GOODBYE_S):
-            await process.wait()
-    except TimeoutError:
-        pass  # it hangs; killed below
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()

@@ -1,4 +1,3 @@
-# ruff: noqa: D102 - a scenario's methods say what they do
 import asyncio
 from collections.abc import Callable
 
@@ -7,59 +6,12 @@ import pytest
 
 from resilience import (
     BreakerSettings,
-    CircuitBreaker,
     CircuitClosed,
     CircuitHalfOpened,
-    CircuitOpen,
     CircuitOpened,
-    Event,
-    Subscribers,
     Trip,
 )
-from tests.resilience.clock import HandClock
-
-BREAK_S = 5.0
-BOOM = ConnectionError("boom")
-
-
-class Scenario:
-    """A breaker on a hand-moved clock, with the events it published."""
-
-    def __init__(self, settings: BreakerSettings | None = None) -> None:
-        rules = settings or BreakerSettings(
-            failure_ratio=0.5, minimum_throughput=2, sampling_s=10, break_s=BREAK_S
-        )
-        self.clock = HandClock()
-        self.events: list[Event] = []
-        self.subscribers = Subscribers()
-        self.subscribers.add(self.events.append)
-        self.breaker = CircuitBreaker(
-            rules, name="rates", clock=self.clock, subscribers=self.subscribers
-        )
-
-    def fail(self, times: int = 1) -> None:
-        for _ in range(times):
-            self.breaker.admit().failure(BOOM)
-
-    def succeed(self, times: int = 1) -> None:
-        for _ in range(times):
-            self.breaker.admit().success()
-
-    def trip(self) -> None:
-        self.fail(2)
-        assert self.breaker.state == "open"
-
-    def half_open(self) -> None:
-        self.trip()
-        self.clock.now_s += BREAK_S
-
-    def rejection(self) -> CircuitOpen:
-        with pytest.raises(CircuitOpen) as raised:
-            self.breaker.admit()
-        return raised.value
-
-    def count(self, kind: type[Event]) -> int:
-        return sum(isinstance(event, kind) for event in self.events)
+from tests.resilience.circuit_scenario import BOOM, BREAK_S, Scenario
 
 
 def test_a_new_circuit_is_closed_and_knows_no_failure_pt_025() -> None:
@@ -278,51 +230,6 @@ def test_a_break_generator_hears_how_often_the_circuit_was_half_open_since_it_cl
     assert seen == [0, 1, 2, 3, 4, 0, 1, 2]
 
 
-def test_an_isolated_circuit_rejects_without_an_end_until_it_is_reset_pt_043() -> None:
-    scenario = Scenario()
-    scenario.breaker.isolate()
-    scenario.clock.now_s = 1e9
-    rejection = scenario.rejection()
-    assert (rejection.retry_after_s, rejection.cause) == (None, None)
-    scenario.breaker.reset()
-    scenario.succeed()
-    assert scenario.breaker.state == "closed"
-    assert [type(event) for event in scenario.events] == [CircuitOpened, CircuitClosed]
-
-
-def test_isolating_an_isolated_circuit_again_is_counted_and_told_once() -> None:
-    scenario = Scenario()
-    scenario.breaker.isolate()
-    scenario.breaker.isolate()
-    assert (scenario.breaker.times_opened, scenario.count(CircuitOpened)) == (1, 1)
-    scenario.breaker.reset()
-    scenario.breaker.isolate()
-    assert (scenario.breaker.times_opened, scenario.count(CircuitOpened)) == (2, 2)
-
-
-@pytest.mark.parametrize(
-    ("act", "let_through", "state"),
-    [
-        (CircuitBreaker.isolate, False, "open"),
-        (lambda breaker: breaker.trip(9.0, BOOM), False, "open"),
-        (CircuitBreaker.reset, True, "closed"),
-    ],
-    ids=["isolate", "trip", "reset"],
-)
-def test_who_hears_that_the_circuit_is_half_open_may_decide_the_trials_fate(
-    act: Callable[[CircuitBreaker], None], *, let_through: bool, state: str
-) -> None:
-    scenario = Scenario()
-    scenario.half_open()
-    scenario.subscribers.add(lambda _: act(scenario.breaker), [CircuitHalfOpened])
-    if let_through:
-        scenario.breaker.admit().success()
-    else:
-        scenario.rejection()
-    assert scenario.breaker.state == state
-    assert scenario.breaker.isolated == (act is CircuitBreaker.isolate)
-
-
 def test_a_whole_outage_pt_044_pt_045_pt_047() -> None:
     scenario = Scenario(
         BreakerSettings(failure_ratio=0.5, minimum_throughput=10, sampling_s=10, break_s=1)
@@ -398,27 +305,6 @@ def test_a_permit_cannot_be_settled_twice() -> None:
         permit.failure(BOOM)
 
 
-def test_a_handler_may_act_on_the_breaker_that_tells_it() -> None:
-    subscribers = Subscribers()
-    breaker = CircuitBreaker(
-        BreakerSettings(failure_ratio=None, consecutive_failures=1),
-        name="rates",
-        clock=HandClock(),
-        subscribers=subscribers,
-    )
-    states: list[str] = []
-
-    def close_again(event: Event) -> None:
-        states.append(breaker.state)
-        if isinstance(event, CircuitOpened):
-            breaker.reset()
-
-    subscribers.add(close_again)
-    breaker.admit().failure(BOOM)
-    assert states == ["open", "closed"]
-    assert breaker.state == "closed"
-
-
 def test_pybreaker_listeners_hear_of_changes_and_cannot_break_them() -> None:
     class Broken(pybreaker.CircuitBreakerListener):
         heard: list[str]
@@ -435,37 +321,6 @@ def test_pybreaker_listeners_hear_of_changes_and_cannot_break_them() -> None:
     scenario.succeed()
     assert listener.heard == ["open", "half-open", "closed"]
     assert scenario.breaker.state == "closed"
-
-
-def test_a_circuit_tripped_from_elsewhere_opens_for_as_long_and_no_event_is_repeated() -> None:
-    scenario = Scenario()
-    scenario.breaker.trip(3.0, BOOM)
-    scenario.breaker.trip(2.0, BOOM)  # shorter: nothing new
-    assert (scenario.breaker.state, scenario.count(CircuitOpened)) == ("open", 1)
-    rejection = scenario.rejection()
-    assert (rejection.retry_after_s, rejection.cause) == (3.0, BOOM)
-    scenario.breaker.trip(4.0, BOOM)
-    assert scenario.rejection().retry_after_s == 4.0
-    assert (scenario.count(CircuitOpened), scenario.breaker.times_opened) == (1, 1)
-    scenario.clock.now_s += 4
-    scenario.breaker.admit().success()
-    assert scenario.breaker.state == "closed"
-
-
-def test_a_trial_under_way_is_overruled_by_a_trip_from_elsewhere() -> None:
-    scenario = Scenario()
-    scenario.half_open()
-    trial = scenario.breaker.admit()
-    scenario.breaker.trip(3.0, BOOM)
-    trial.success()
-    assert scenario.breaker.state == "open"
-
-
-def test_an_isolated_circuit_is_not_tripped() -> None:
-    scenario = Scenario()
-    scenario.breaker.isolate()
-    scenario.breaker.trip(3.0, BOOM)
-    assert scenario.rejection().retry_after_s is None
 
 
 def _raises(_trip: Trip) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from lab.addresses import addresses_of
 from lab.errors import NoValidData
-from lab.experiment import ExtensionFault
+from lab.fault_kinds import ExtensionFault
 from lab.faults import applied
 from lab.keeper import Keeper
 from lab.links.places import Site

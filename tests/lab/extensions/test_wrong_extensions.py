@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import ExtensionFault
+from lab.fault_kinds import ExtensionFault
 from lab.files import FileError, read_experiment
 from loadgen import CodeRule
 from tests.lab.files.folder import EXPERIMENT, write_folder

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from chaos.document import ChaosDocument, read_document
-from lab.experiment import ChaosFault
+from lab.fault_kinds import ChaosFault
 from lab.files import read_experiment
 from tests.lab.files.folder import EXPERIMENT, write_folder
 

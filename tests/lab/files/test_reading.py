@@ -2,21 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import (
+from lab.experiment import Client, Condition, Expectation, Load, Override, PublishedFigure, Request
+from lab.fault_kinds import (
     BurnFault,
     ChaosFault,
-    Client,
-    Condition,
-    Expectation,
     FilesFault,
     FlapFault,
     FlushFault,
-    Load,
     MemoryFault,
-    Override,
     ProcessFault,
-    PublishedFigure,
-    Request,
     RestartFault,
 )
 from lab.files import read_experiment, read_system

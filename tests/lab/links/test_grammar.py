@@ -9,7 +9,7 @@ import pytest
 
 from fault_proxy.faults.documents import AnyFault
 from fault_proxy.faults.wire import read_fault
-from lab.experiment import LinkFault
+from lab.fault_kinds import LinkFault
 from lab.files import FileError, read_experiment, read_system
 from lab.system import Link
 from tests.lab.files.folder import EXPERIMENT, SYSTEM, write_folder

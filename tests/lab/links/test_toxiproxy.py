@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from lab.errors import NoValidData
-from lab.experiment import LinkFault
+from lab.fault_kinds import LinkFault
 from lab.faults import applied
 from lab.keeper import Keeper
 from lab.links.places import Site, placed_on

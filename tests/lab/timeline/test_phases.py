@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.experiment import ChaosFault, Event, Timeline
+from lab.experiment import Event, Timeline
+from lab.fault_kinds import ChaosFault
 from lab.timeline.phases import Span, phase_names, planned, row_names, stretches
 from loadgen import Stage
 

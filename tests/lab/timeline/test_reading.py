@@ -4,16 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import (
-    Burst,
-    ChaosFault,
-    Event,
-    Expectation,
-    Experiment,
-    Objective,
-    ProcessFault,
-    Timeline,
-)
+from lab.experiment import Burst, Event, Expectation, Experiment, Objective, Timeline
+from lab.fault_kinds import ChaosFault, ProcessFault
 from lab.files import FileError, read_experiment
 from loadgen import Stage
 from tests.lab.files.folder import write_folder

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from lab.experiment import (
-    ChaosFault,
     Client,
     Event,
     Expectation,
@@ -18,11 +17,13 @@ from lab.experiment import (
     Request,
     Timeline,
 )
+from lab.fault_kinds import ChaosFault
 from lab.reports import LANGUAGES
 from lab.system import System
 from lab.timeline.figures import Figures
+from lab.timeline.page import TerminalPage, markdown
 from lab.timeline.phases import row_names
-from lab.timeline.report import TerminalPage, TimelineReport, markdown, page_of
+from lab.timeline.report import TimelineReport, page_of
 from lab.timeline.runner import TimelineRun
 from lab.timeline.summary import check, summarise
 from lab.timeline.wording import TIMELINE_LANGUAGES
