@@ -171,7 +171,7 @@ def test_a_capture_sees_each_request_and_reply_unless_it_is_not_allowed(port: in
         with captured(port) as segments, socket.create_connection(("127.0.0.1", port)) as client:
             for _ in range(3):
                 client.sendall(b"GET / HTTP/1.1\r\n\r\n")
-                assert client.recv(4096) == ANSWER
+                assert client.recv(len(ANSWER), socket.MSG_WAITALL) == ANSWER
         waits = waits_s(segments)
     except PermissionError:
         assert os.geteuid() != 0
