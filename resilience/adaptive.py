@@ -70,16 +70,13 @@ class AdaptiveConcurrency:
 
     def _record(self, measurement: "Measurement", *, overloaded: bool) -> None:
         now_s = self._clock()
-        reason = self._aimd.record(
-            measurement.round,
-            latency_s=None if overloaded else now_s - measurement.started_s,
-            running=self.slots.running,
-            now_s=now_s,
-        )
-        if self._aimd.round == measurement.round:
+        latency_s = None if overloaded else now_s - measurement.started_s
+        aimd = self._aimd
+        reason = aimd.record(measurement.round, latency_s, self.slots.running, now_s)
+        if aimd.round == measurement.round:
             return
         self.slots.resize(self._aimd.slots)
-        if reason is not None and self._subscribers:
+        if reason is not None and self._subscribers.listen:
             self._subscribers.publish(
                 LimitChanged(source=self._name, at_s=now_s, limit=self.limit, reason=reason)
             )

@@ -127,7 +127,7 @@ class AimdLimit:
         return self._unloaded_s
 
     def record(
-        self, round_: int, *, latency_s: float | None, running: int, now_s: float
+        self, round_: int, latency_s: float | None, running: int, now_s: float
     ) -> LimitReason | None:
         """Count a result; return why the limit moved if it did.
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import nullcontext
 from http import HTTPStatus
 
 import httpx
@@ -18,7 +19,7 @@ from resilience.events import (
 from resilience.outcome import is_transient_status
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-from resilience.time_limits import TimeLimits
+from resilience.time_limits import time_limits
 
 _TOO_MANY_REQUESTS = int(
     HTTPStatus.TOO_MANY_REQUESTS
@@ -29,35 +30,28 @@ class AttemptLayer:
     """Sends the request once, within `limit_s` seconds if that is given."""
 
     def __init__(self, limit_s: float | None, *, subscribers: Subscribers, counts: Counts) -> None:
-        self._limits = None if limit_s is None else TimeLimits(limit_s, AttemptTimeout)
+        self._limited = nullcontext if limit_s is None else time_limits(limit_s, AttemptTimeout)
         self._subscribers = subscribers
         self._counts = counts
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Return the response, whatever its status, or raise what went wrong."""
         self._counts.attempts += 1
-        if self._subscribers:
+        if self._subscribers.listen:
             response = await self._send_and_tell(call)
-        elif self._limits is None:
-            response = await call.send()
         else:
-            with self._limits.begin():
+            with self._limited():
                 response = await call.send()
         if response.status_code == _TOO_MANY_REQUESTS:
             self._counts.http_429 += 1
         return response
 
-    async def _send(self, call: Call) -> httpx.Response:
-        if self._limits is None:
-            return await call.send()
-        with self._limits.begin():
-            return await call.send()
-
     async def _send_and_tell(self, call: Call) -> httpx.Response:
         self._tell(AttemptStarted, call)
         started_ns = time.perf_counter_ns()
         try:
-            response = await self._send(call)
+            with self._limited():
+                response = await call.send()
         except asyncio.CancelledError:
             self._tell(AttemptCancelled, call, duration_s=_since_s(started_ns))
             raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from resilience.errors import BulkheadFull
 from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
-from resilience.time_limits import TimeLimits
+from resilience.time_limits import time_limits
 from resilience.waiting_line import WaitingLine
 
 _MAX_COUNT = 1_000_000_000
@@ -66,7 +66,7 @@ class Bulkhead:
         self._max_concurrent = settings.max_concurrent
         self._running = 0
         self._line = WaitingLine()
-        self._limits = TimeLimits(settings.max_wait_s, lambda _limit_s: self._full())
+        self._limited = time_limits(settings.max_wait_s, lambda _limit_s: self._full())
 
     @property
     def running(self) -> int:
@@ -95,7 +95,7 @@ class Bulkhead:
             return
         if self.waiting >= self._settings.max_queue:
             raise self._full()
-        with self._limits.begin():
+        with self._limited():
             await self._line.wait(self._on_cancelled)
 
     def release(self) -> None:

@@ -174,13 +174,11 @@ class CircuitBreaker:
         return trial
 
     def _on_success(self, permit: Permit) -> None:
-        if not self._is_current(permit):
-            return
-        if self._trial is not None:
+        if self.closed and permit.generation == self._generation:
+            self._consecutive_failures = 0
+            self._window.record_success(self._clock())
+        elif self._is_current(permit):
             self._close()
-            return
-        self._consecutive_failures = 0
-        self._window.record_success(self._clock())
 
     def _on_failure(self, permit: Permit, cause: Cause) -> None:
         if not self._is_current(permit):
@@ -250,6 +248,6 @@ class CircuitBreaker:
         self.closed = self._circuit.current_state == pybreaker.STATE_CLOSED
 
     def _publish(self, kind: Callable[..., Event], **details: object) -> None:
-        if self._subscribers:
+        if self._subscribers.listen:
             event = kind(source=self.name, at_s=self._clock(), **details)
             self._subscribers.publish(event)

@@ -75,7 +75,14 @@ class Race:
 
     async def run(self) -> httpx.Response:
         """Return the winner's answer, or what the first attempt ended in, once all are over."""
-        self._begin()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        if task is None:
+            raise RuntimeError("a race needs a task to run in; await it from a coroutine")
+        self._task = task
+        self._cancelling = task.cancelling()
+        self.deadline_s = loop.time() + self._delay_s
+        self._due.add(self, loop)
         try:
             first = await self._rules.attempt(self._call)
         except BaseException as error:
@@ -113,20 +120,9 @@ class Race:
             self._expect_hedges()
         self._hedges += (_Hedge(len(self._hedges) + 1, self._run_hedge),)
         if len(self._hedges) < self._rules.max_hedges:
-            self._wait_for_next(self._task.get_loop())
-
-    def _begin(self) -> None:
-        loop = asyncio.get_running_loop()
-        task = asyncio.current_task(loop)
-        if task is None:
-            raise RuntimeError("a race needs a task to run in; await it from a coroutine")
-        self._task = task
-        self._cancelling = task.cancelling()
-        self._wait_for_next(loop)
-
-    def _wait_for_next(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.deadline_s = loop.time() + self._delay_s
-        self._due.add(self, loop)
+            loop = self._task.get_loop()
+            self.deadline_s = loop.time() + self._delay_s
+            self._due.add(self, loop)
 
     def _expect_hedges(self) -> None:
         """Set what only a race with hedges needs: most have none."""

@@ -9,6 +9,7 @@ Source: J. Dean, L. A. Barroso, "The Tail at Scale", CACM 56(2), 2013.
 
 import asyncio
 import math
+from collections import defaultdict
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 
@@ -97,13 +98,15 @@ class HedgeLayer:
             on_start=self._hedge_started,
             on_end=self._tell_ends,
         )
-        self._due: dict[float, Deadlines] = {}
+        self._delay_s = settings.delay_s
+        # By their distance: learnt delays of three digits are not many.
+        self._due: defaultdict[float, Deadlines] = defaultdict(Deadlines)
 
     @property
     def delay_s(self) -> float | None:
         """Return the delay before a hedge in seconds; None while it is not known yet."""
-        if self._settings.delay_s is not None:
-            return self._settings.delay_s
+        if self._delay_s is not None:
+            return self._delay_s
         learnt_s = self._latencies.percentile_s()
         if learnt_s is None:
             return None
@@ -113,17 +116,10 @@ class HedgeLayer:
         """Return the first good answer, or what the first attempt ended in."""
         if not call.idempotent:
             return self._inner(call)
-        delay_s = self.delay_s
+        delay_s = self._delay_s if self._delay_s is not None else self.delay_s
         if delay_s is None:
             return self._attempt(call)
-        return Race(self._rules, call, delay_s, self._due_after(delay_s)).run()
-
-    def _due_after(self, delay_s: float) -> Deadlines:
-        """Return the deadlines at this distance: learnt delays of three digits are not many."""
-        due = self._due.get(delay_s)
-        if due is None:
-            due = self._due[delay_s] = Deadlines()
-        return due
+        return Race(self._rules, call, delay_s, self._due[delay_s]).run()
 
     async def _timed(self, call: Call) -> httpx.Response:
         loop = asyncio.get_running_loop()

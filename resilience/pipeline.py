@@ -130,7 +130,7 @@ class Pipeline:
             keep=keep,
             request=request,
         )
-        if self._told:
+        if self._told.listen:
             self._told.tell_of(call, CallStarted, method=method)
         try:
             response = await outermost(call)
@@ -144,7 +144,7 @@ class Pipeline:
                 counts.failed += 1
             else:
                 counts.ok += 1
-            if self._told:
+            if self._told.listen:
                 self._told.tell_of(call, CallEnded, outcome=response.status_code)
             return response
         finally:

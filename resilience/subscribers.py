@@ -17,18 +17,18 @@ Handler = Callable[[Event], None]
 class Subscribers:
     """Handlers of events, those of every kind first, each in the order of subscription.
 
-    It is false while nobody listens, so that a publisher can spare itself the event. An event of
-    a kind that nobody hears is never made.
+    An event of a kind that nobody hears is never made.
+
+    Attributes:
+        listen: Whether there is any, so that a publisher can spare itself the details.
     """
 
-    __slots__ = ("_of_every_kind", "_of_kind")
+    __slots__ = ("_of_every_kind", "_of_kind", "listen")
 
     def __init__(self) -> None:
         self._of_every_kind: tuple[Handler, ...] = ()
         self._of_kind: dict[type[Event], tuple[Handler, ...]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._of_every_kind or self._of_kind)
+        self.listen = False
 
     def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
         """Call `handler` from now on with each event, or with those of exactly these `kinds`.
@@ -39,6 +39,7 @@ class Subscribers:
         expect_function("handler", handler, "start a task in it for what takes time")
         if kinds is None:
             self._of_every_kind = (*self._of_every_kind, handler)
+            self.listen = True
             return
         expect("kinds", kinds, Iterable, "list the classes of events")
         kinds = tuple(kinds)
@@ -46,6 +47,7 @@ class Subscribers:
             expect_subclass("a kind", kind, Event, "list classes of events")
         for kind in kinds:
             self._of_kind[kind] = (*self._of_kind.get(kind, ()), handler)
+            self.listen = True
 
     def tell(self, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` with these details, timed by the running loop, if anybody hears it."""
@@ -55,13 +57,14 @@ class Subscribers:
     def tell_of(self, call: Call, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` about the attempt of `call` that is under way, if anybody hears it."""
         if self._of_every_kind or kind in self._of_kind:
-            self.tell(
-                kind,
+            event = kind(  # type: ignore[call-arg] # an event of a call, which the caller knows
                 source=call.source,
+                at_s=loop_time_s(),
                 request_id=call.request_id,
                 attempt=call.attempt,
                 **details,
             )
+            self.publish(event)
 
     def publish(self, event: Event) -> None:
         """Tell every handler, here and now; what a handler raises is logged and swallowed."""

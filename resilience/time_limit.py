@@ -45,7 +45,6 @@ class TimeLimit:
         self,
         limit_s: float,
         error: Callable[[float], Exception],
-        *,
         among: Deadlines | None = None,
     ) -> None:
         self._limit_s = limit_s

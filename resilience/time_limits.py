@@ -1,19 +1,15 @@
 """Time limits of one length."""
 
 from collections.abc import Callable
+from functools import partial
 
 from resilience.deadlines import Deadlines
 from resilience.time_limit import TimeLimit
 
 
-class TimeLimits:
-    """Makes limits of `limit_s` seconds, each as `TimeLimit` describes it, with one timer."""
+def time_limits(limit_s: float, error: Callable[[float], Exception]) -> Callable[[], TimeLimit]:
+    """Return what makes a limit of `limit_s` seconds for one block, as `TimeLimit` describes it.
 
-    def __init__(self, limit_s: float, error: Callable[[float], Exception]) -> None:
-        self._limit_s = limit_s
-        self._error = error
-        self._deadlines = Deadlines()
-
-    def begin(self) -> TimeLimit:
-        """Return a limit for one block: `with limits.begin():`."""
-        return TimeLimit(self._limit_s, self._error, among=self._deadlines)
+    `limited = time_limits(…)` once, then `with limited():` for each block: all share one timer.
+    """
+    return partial(TimeLimit, limit_s, error, Deadlines())

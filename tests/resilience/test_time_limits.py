@@ -1,20 +1,24 @@
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience import AttemptTimeout
-from resilience.time_limits import TimeLimits
+from resilience.time_limit import TimeLimit
+from resilience.time_limits import time_limits
 from tests.virtual_clock import VirtualClockLoop
 
 LIMIT_S = 0.5
 
 
-async def ended_at_s(limits: TimeLimits, begin_s: float, work_s: float) -> tuple[str, float]:
+async def ended_at_s(
+    limited: Callable[[], TimeLimit], begin_s: float, work_s: float
+) -> tuple[str, float]:
     await asyncio.sleep(begin_s)
     try:
-        with limits.begin():
+        with limited():
             await asyncio.sleep(work_s)
         end = "done"
     except AttemptTimeout:
@@ -26,8 +30,8 @@ async def ended_at_s(limits: TimeLimits, begin_s: float, work_s: float) -> tuple
 @given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1)), max_size=20))
 def test_each_of_many_limits_ends_its_own_block_on_time(blocks: list[tuple[float, float]]) -> None:
     async def all_blocks() -> list[tuple[str, float]]:
-        limits = TimeLimits(LIMIT_S, AttemptTimeout)
-        return await asyncio.gather(*(ended_at_s(limits, *block) for block in blocks))
+        limited = time_limits(LIMIT_S, AttemptTimeout)
+        return await asyncio.gather(*(ended_at_s(limited, *block) for block in blocks))
 
     with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
         ends = runner.run(all_blocks())
@@ -38,9 +42,9 @@ def test_each_of_many_limits_ends_its_own_block_on_time(blocks: list[tuple[float
 
 
 def test_limits_go_on_in_another_loop_after_the_first_was_closed() -> None:
-    limits = TimeLimits(LIMIT_S, AttemptTimeout)
+    limited = time_limits(LIMIT_S, AttemptTimeout)
     for _ in range(2):
         with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
-            assert runner.run(ended_at_s(limits, 0, 0.1)) == ("done", 0.1)
+            assert runner.run(ended_at_s(limited, 0, 0.1)) == ("done", 0.1)
         with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
-            assert runner.run(ended_at_s(limits, 0, 9)) == ("too long", LIMIT_S)
+            assert runner.run(ended_at_s(limited, 0, 9)) == ("too long", LIMIT_S)
