@@ -84,8 +84,17 @@ class Classifier:
         field = rule.json_field
         codes = {name: head.code(name) for name in rule.classes}
         loads = orjson.loads
+        last_body: bytes | None = None
+        last_code = 0
 
         def judge(body: bytes) -> int:
+            nonlocal last_body, last_code
+            if body != last_body:  # to parse the same again would say the same
+                last_code = read(body)
+                last_body = body
+            return last_code
+
+        def read(body: bytes) -> int:
             if len(body) > LONG_BODY_BYTES and (code := search(body)) is not None:
                 return code
             try:

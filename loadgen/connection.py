@@ -154,9 +154,13 @@ class Connection(asyncio.Protocol):
         else:
             self.first_byte = now
             head, reply_bytes, judge = request.last_head
-            if len(data) == reply_bytes and data.startswith(head):
+            if data == request.last_reply:
                 self._has_replied = True
-                self._replied(self, now, judge, data[len(head) :])
+                self._replied(self, now, judge, request.last_body)
+            elif len(data) == reply_bytes and data.startswith(head):
+                self._has_replied = True
+                request.last_reply, request.last_body = data, data[len(head) :]
+                self._replied(self, now, judge, request.last_body)
             elif (known := request.find_head(data)) is not None:
                 self._has_replied = True
                 self._replied(self, now, known.judge, data[len(known.head) :])

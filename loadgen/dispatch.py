@@ -141,18 +141,21 @@ class Dispatcher:
 
     def settle(self) -> None:
         """Judge and record the replies that have not been yet."""
-        began, record = self.source.began, self._record
-        for scheduled, sent, first_byte, finished, number, judge, body in self._unjudged:
-            if scheduled >= began:
-                record(
-                    scheduled - began,
-                    sent - scheduled,
-                    first_byte - scheduled,
-                    finished - scheduled,
-                    judge(body),
-                    number,
-                )
+        began = self.source.began
+        rows = [
+            (
+                scheduled - began,
+                sent - scheduled,
+                first_byte - scheduled,
+                finished - scheduled,
+                judge(body),
+                number,
+            )
+            for scheduled, sent, first_byte, finished, number, judge, body in self._unjudged
+            if scheduled >= began
+        ]
         self._unjudged.clear()
+        self._record(rows)
 
     def lost(self, connection: Connection, finished: float, ending: int | None) -> None:
         """Record the request that ended with its connection, if there was one; replace that."""
@@ -268,17 +271,10 @@ class Dispatcher:
         finished: float,
         ending: int,
     ) -> None:
+        self._unjudged.append(
+            (scheduled, sent, first_byte, finished, request.number, lambda _: ending, b"")
+        )
         self.settle()
-        began = self.source.began
-        if scheduled >= began:
-            self._record(
-                scheduled - began,
-                sent - scheduled,
-                first_byte - scheduled,
-                finished - scheduled,
-                ending,
-                request.number,
-            )
 
 
 def _in_turn(load: Load, requests: list[list[PreparedRequest]]) -> Callable[[], PreparedRequest]:

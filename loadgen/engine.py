@@ -1,7 +1,7 @@
 """Sends a load and keeps a sample of each request."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Protocol, TypeVar, overload
 
@@ -11,7 +11,7 @@ from loadgen.dispatch import Dispatcher
 from loadgen.endings import Endings
 from loadgen.load import Load, Open
 from loadgen.report import RunReport
-from loadgen.samples import Record, Samples
+from loadgen.samples import Record, Row, Samples
 from loadgen.tickets import Schedule, Tickets
 from loadgen.watch import Watch
 
@@ -22,8 +22,8 @@ class Results(Protocol):
     endings: Endings
     report: RunReport | None
 
-    def recorder(self) -> Record:
-        """Return the function that takes one result; see `Samples.recorder`."""
+    def record(self, rows: Sequence[Row]) -> None:
+        """Take results."""
 
     def __len__(self) -> int:
         """Return how many results were taken."""
@@ -59,7 +59,7 @@ async def run_load(
     connections and raises; what is in *into* by then, with its report, is right.
     """
     results: Results = Samples() if into is None else into
-    record = results.recorder()
+    record: Record = results.record
     if on_finished is not None:
         record = _telling(record, results, on_finished)
     allow_many_connections()
@@ -89,9 +89,10 @@ def _source(load: Load, dispatcher: Dispatcher) -> Tickets | Schedule:
 
 
 def _telling(record: Record, results: Results, on_finished: OnFinished) -> Record:
-    def record_and_tell(*values: float) -> None:
-        record(*values)  # type: ignore[arg-type] # the values of Record, handed on
-        on_finished(len(results))
+    def record_and_tell(rows: Sequence[Row]) -> None:
+        for row in rows:
+            record([row])
+            on_finished(len(results))
 
     return record_and_tell
 

@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped] # it ships no types
 
 from loadgen.endings import Ending, Endings
-from loadgen.samples import Record
+from loadgen.samples import Row
 
 if TYPE_CHECKING:
     from loadgen.report import RunReport
@@ -80,24 +80,14 @@ class Histograms:
         self._counts: list[int] = []
         self._histograms: list[LatencyHistogram] = []  # by the code of the ending
 
-    def recorder(self) -> Record:
-        """Return the function that counts one result; see `Samples.recorder`."""
-
-        def record(
-            due_s: float,
-            _sent_s: float,
-            _first_s: float,
-            finished_s: float,
-            code: int,
-            _number: int,
-        ) -> None:
+    def record(self, rows: Iterable[Row]) -> None:
+        """Count results."""
+        for due_s, _, _, finished_s, code, _ in rows:
             if code >= len(self._counts):
                 self._learn_endings()
             self._counts[code] += 1
             self._histograms[code].add(finished_s)
             self.last_s = max(self.last_s, due_s + finished_s)
-
-        return record
 
     def __len__(self) -> int:
         return sum(self._counts)

@@ -29,9 +29,20 @@ class PreparedRequest:
         is_head: whether its replies have no body.
         last_head: that of the last whole reply to it that left the connection open. A server's
             heads repeat, but for the date once a second; to compare is far cheaper than to parse.
+        last_reply: the last whole reply under that head; empty before there is one.
+        last_body: its body.
     """
 
-    __slots__ = ("_known_heads", "is_head", "last_head", "number", "origin", "payload")
+    __slots__ = (
+        "_known_heads",
+        "is_head",
+        "last_body",
+        "last_head",
+        "last_reply",
+        "number",
+        "origin",
+        "payload",
+    )
 
     def __init__(
         self,
@@ -47,6 +58,7 @@ class PreparedRequest:
         self.payload = payload
         self.is_head = is_head
         self.last_head = KnownHead(b"", -1, lambda _: 0)  # no reply has that length
+        self.last_reply = self.last_body = b""
         self._known_heads = known_heads  # all bodies of a request share them
 
     def learn_head(self, known: KnownHead) -> None:
@@ -55,6 +67,7 @@ class PreparedRequest:
             if len(self._known_heads) >= MOST_KNOWN_HEADS:
                 self._known_heads.clear()
             self._known_heads[known.head] = self.last_head = known
+            self.last_reply = b""
 
     def find_head(self, reply: bytes) -> KnownHead | None:
         """Return the head of *reply* if it is known and the reply is whole."""
@@ -62,6 +75,7 @@ class PreparedRequest:
         if known is None or len(reply) != known.reply_bytes:
             return None
         self.last_head = known
+        self.last_reply = b""
         return known
 
 

@@ -5,8 +5,8 @@ import math
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from itertools import compress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loadgen.endings import Ending, Endings
@@ -24,7 +24,11 @@ _COLUMNS = {  # name -> its type, and its place in a row, in bytes
     "request": ("H", 22),
 }
 _T = TypeVar("_T")
-Record = Callable[[float, float, float, float, int, int], None]
+Row = tuple[float, float, float, float, int, int]
+"""When a request was due, in seconds since the load began; seconds from there to its sending (NaN:
+not sent), first byte (NaN: none) and finish; the code of its ending; its request."""
+
+Record = Callable[[Sequence[Row]], None]
 
 
 class Sample(NamedTuple):
@@ -66,21 +70,11 @@ class Samples:
         # One row after another: a packed row is appended in half the time of six columns.
         self._rows = bytearray()
 
-    def recorder(self) -> Record:
-        """Return the function that appends one sample.
-
-        Its arguments: when it was due, in seconds since the load began; seconds from there to its
-        sending (NaN: not sent), first byte (NaN: none) and finish; the code of its ending; its
-        request.
-        """
-        append, pack = self._rows.extend, _ROW.pack
-
-        def record(  # noqa: PLR0917 - arguments by name would cost a tenth of the call
-            due_s: float, sent_s: float, first_s: float, finished_s: float, code: int, number: int
-        ) -> None:
-            append(pack(due_s, sent_s, first_s, finished_s, code, number))
-
-        return record
+    def record(self, rows: Iterable[Row]) -> None:
+        """Append samples."""
+        append = self._rows.extend
+        for packed in starmap(_ROW.pack, rows):
+            append(packed)
 
     def add(self, sample: Sample) -> None:
         """Append one sample."""
@@ -90,7 +84,8 @@ class Samples:
             math.nan if moment is None else moment - due_s
             for moment in (sample.sent_s, sample.first_byte_s)
         )
-        self.recorder()(due_s, sent_s, first_s, sample.finished_s - due_s, code, sample.request)
+        after_s = sample.finished_s - due_s
+        self.record([(due_s, sent_s, first_s, after_s, code, sample.request)])
 
     def __len__(self) -> int:
         return len(self._rows) // _ROW.size
@@ -181,10 +176,8 @@ class Samples:
         chosen = Samples()
         for ending in self.endings:
             chosen.endings.code(ending)
-        record = chosen.recorder()
-        for row in _ROW.iter_unpack(self._rows):
-            if row[-1] == number:
-                record(*row)
+        rows: Iterator[Any] = _ROW.iter_unpack(self._rows)
+        chosen.record(row for row in rows if row[-1] == number)
         return chosen
 
     def span_s(self) -> float:
@@ -202,9 +195,10 @@ class Samples:
         if not later_s and codes == list(range(len(codes))):
             self._rows.extend(rows)
             return
-        record = self.recorder()
-        for due_s, sent_s, first_s, finished_s, code, request in _ROW.iter_unpack(rows):
-            record(due_s + later_s, sent_s, first_s, finished_s, codes[code], request)
+        self.record(
+            (due_s + later_s, sent_s, first_s, finished_s, codes[code], request)
+            for due_s, sent_s, first_s, finished_s, code, request in _ROW.iter_unpack(rows)
+        )
 
     def chunks(self, size: int) -> Iterator["Samples"]:
         """Yield the samples in order, at most *size* at a time."""

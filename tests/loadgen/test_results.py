@@ -75,9 +75,8 @@ def test_later_samples_are_moved_by_their_delay() -> None:
 
 def test_a_sample_takes_24_bytes() -> None:
     samples = Samples()
-    record = samples.recorder()
     for number in range(50_000):
-        record(float(number), 0.0, 0.0, 0.0, 0, 0)
+        samples.record([(float(number), 0.0, 0.0, 0.0, 0, 0)])
     size = sys.getsizeof(samples._rows)
 
     assert 24 <= size / 50_000 < 28  # a bytearray keeps room to grow
@@ -88,10 +87,9 @@ def test_a_histogram_is_right_to_three_digits_and_its_counts_are_exact(n: int) -
     chance = random.Random(n)
     latencies_s = [chance.lognormvariate(-4, 3) for _ in range(n)]
     histograms = Histograms()
-    record = histograms.recorder()
     for number, latency_s in enumerate(latencies_s):
         code = histograms.endings.code(Ending("fresh", 200))
-        record(float(number), 0.0, 0.0, latency_s, code, 0)
+        histograms.record([(float(number), 0.0, 0.0, latency_s, code, 0)])
     fresh = histograms.by_outcome["fresh"]
     exact = sorted(latencies_s)[math.ceil(0.95 * len(latencies_s)) - 1]
 
