@@ -22,6 +22,7 @@ The engine:
     engine        sends a load: `run_load`
     tickets       where requests come from: a closed load's tickets, an open one's due moments
     dispatch      brings requests and connections together
+    unjudged      replies that are still to be judged and recorded
     origins       the connections to one host
     connection    one request at a time, sent and answered
     deadlines     ends what takes too long

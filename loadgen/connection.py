@@ -12,6 +12,8 @@ from loadgen.failures import CLOSING_RACE, CUT_SHORT, EARLY_BYTES, NO_REPLY
 from loadgen.outcomes import ERROR_CLASS
 from loadgen.prepared import KnownHead, PreparedRequest
 from loadgen.reply import ReplyError, ReplyReader
+from loadgen.tickets import Source
+from loadgen.unjudged import MOST_UNJUDGED, Unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,12 @@ class Owner(Protocol):
     classifier: Classifier
     endings: Endings
     keep_alive: bool
+    lone: PreparedRequest | None
+    source: Source
+    unjudged: list[Unjudged]
+
+    def settle(self) -> None:
+        """Judge and record what is unjudged."""
 
     def replied(
         self, connection: "Connection", finished: float, judge: BodyJudge, body: bytes
@@ -149,24 +157,31 @@ class Connection(asyncio.Protocol):
         request = self.request
         if request is None:
             self.drop(now, EARLY_BYTES)
-        elif self.is_mid_reply:
+            return
+        if self.is_mid_reply:
             self._read_on(data, now)
+            return
+        self.first_byte = now
+        head, reply_bytes, judge = request.last_head
+        if data == request.last_reply:
+            body = request.last_body
+        elif len(data) == reply_bytes and data.startswith(head):
+            request.last_reply, request.last_body = data, (body := data[len(head) :])
         else:
-            self.first_byte = now
-            head, reply_bytes, judge = request.last_head
-            if data == request.last_reply:
-                self._has_replied = True
-                self._replied(self, now, judge, request.last_body)
-            elif len(data) == reply_bytes and data.startswith(head):
-                self._has_replied = True
-                request.last_reply, request.last_body = data, data[len(head) :]
-                self._replied(self, now, judge, request.last_body)
-            elif (known := request.find_head(data)) is not None:
-                self._has_replied = True
-                self._replied(self, now, known.judge, data[len(known.head) :])
-            else:
-                self._begin_reply(request)
-                self._read_on(data, now, whole=data)
+            self._take_other(request, data, now)
+            return
+        self._has_replied = True
+        owner, source = self._owner, self._owner.source
+        if request is not owner.lone or not source.left or now >= source.until:
+            self._replied(self, now, judge, body)
+            return
+        # The common reply of a closed load: as `replied` does it, without a call to that.
+        source.left -= 1
+        unjudged = owner.unjudged
+        unjudged.append((self.scheduled, self.sent, now, now, request.number, judge, body))
+        self.send(request, now, now)
+        if len(unjudged) >= MOST_UNJUDGED:
+            owner.settle()
 
     def eof_received(self) -> None:
         """Hear that the server has closed its side, on which the loop closes ours."""
@@ -175,6 +190,15 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
         """Hear that the connection is gone."""
         self._end(perf_counter())
+
+    def _take_other(self, request: PreparedRequest, data: bytes, now: float) -> None:
+        """Take the beginning of a reply, or all of it, under another head than the last."""
+        if (known := request.find_head(data)) is not None:
+            self._has_replied = True
+            self._replied(self, now, known.judge, data[len(known.head) :])
+        else:
+            self._begin_reply(request)
+            self._read_on(data, now, whole=data)
 
     def _begin_reply(self, request: PreparedRequest) -> None:
         if self._reader is None:

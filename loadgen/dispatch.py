@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Callable
 from time import perf_counter
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from loadgen.classify import BodyJudge, Classifier
 from loadgen.connection import Connection
@@ -17,22 +17,12 @@ from loadgen.outcomes import ERROR_CLASS
 from loadgen.prepared import PreparedRequest, prepare
 from loadgen.samples import Record
 from loadgen.turns import weighted_turns
+from loadgen.unjudged import MOST_UNJUDGED, Unjudged, judged
+
+if TYPE_CHECKING:
+    from loadgen.tickets import Source
 
 NOT_SENT = math.nan
-# Several in a row find the processor's caches warm, as each between two system calls does not; too
-# many in a row would keep the requests under way waiting.
-MOST_UNJUDGED = 16
-Unjudged = tuple[float, float, float, float, int, BodyJudge, bytes]
-
-
-class Source(Protocol):
-    """Where requests come from."""
-
-    began: float
-    is_over: bool
-
-    def take(self, now: float) -> bool:
-        """Tell whether a task that is free is to send another request."""
 
 
 class Dispatcher:
@@ -48,12 +38,13 @@ class Dispatcher:
         connections: all that are open.
         pools: what each origin has idle and waiting.
         opened: how many connections were opened so far.
+        lone: the only payload of the load, while connections may be used again without a look.
+        unjudged: the latest replies; `settle` now and then.
     """
 
     __slots__ = (
         "_connect_s",
         "_is_wary",
-        "_lone",
         "_most",
         "_next_request",
         "_openings",
@@ -61,15 +52,16 @@ class Dispatcher:
         "_record",
         "_taken",
         "_unfinished",
-        "_unjudged",
         "classifier",
         "connections",
         "done",
         "endings",
         "keep_alive",
+        "lone",
         "opened",
         "pools",
         "source",
+        "unjudged",
     )
 
     def __init__(self, load: Load, *, record: Record, endings: Endings) -> None:
@@ -86,7 +78,7 @@ class Dispatcher:
         self._most = shape.tasks if isinstance(shape, Closed) else shape.max_connections
         self._taken = 0  # connections that are open or being made
         self._unfinished = 0
-        self._unjudged: list[Unjudged] = []
+        self.unjudged: list[Unjudged] = []
         self._openings: set[asyncio.Task[None]] = set()
         requests = prepare(load)
         self.pools = {
@@ -95,8 +87,7 @@ class Dispatcher:
         }
         self._next_request = _in_turn(load, requests)
         self._race = endings.code(Ending(ERROR_CLASS, None, CLOSING_RACE))
-        # The only payload, while its connections may be used again without a look.
-        self._lone = requests[0][0] if len(requests) == 1 == len(requests[0]) else None
+        self.lone = requests[0][0] if len(requests) == 1 == len(requests[0]) else None
         self._is_wary = False
 
     def submit(self, scheduled: float, now: float) -> None:
@@ -116,7 +107,7 @@ class Dispatcher:
         self, connection: Connection, finished: float, judge: BodyJudge, body: bytes
     ) -> None:
         """Send the next request on a connection that is free again; note the one before."""
-        unjudged = self._unjudged
+        unjudged = self.unjudged
         unjudged.append(
             (
                 connection.scheduled,
@@ -128,7 +119,7 @@ class Dispatcher:
                 body,
             )
         )
-        lone = self._lone
+        lone = self.lone
         if lone is not None and self.source.take(finished):
             connection.send(lone, finished, finished)
             if len(unjudged) >= MOST_UNJUDGED:
@@ -141,20 +132,8 @@ class Dispatcher:
 
     def settle(self) -> None:
         """Judge and record the replies that have not been yet."""
-        began = self.source.began
-        rows = [
-            (
-                scheduled - began,
-                sent - scheduled,
-                first_byte - scheduled,
-                finished - scheduled,
-                judge(body),
-                number,
-            )
-            for scheduled, sent, first_byte, finished, number, judge, body in self._unjudged
-            if scheduled >= began
-        ]
-        self._unjudged.clear()
+        rows = judged(self.unjudged, self.source.began)
+        self.unjudged.clear()
         self._record(rows)
 
     def lost(self, connection: Connection, finished: float, ending: int | None) -> None:
@@ -165,7 +144,7 @@ class Dispatcher:
         if ending is not None:
             if ending == self._race:
                 self._is_wary = True
-                self._lone = None
+                self.lone = None
             request = connection.request
             assert request is not None  # noqa: S101 - it has just ended
             sent, first_byte = connection.sent, connection.first_byte
@@ -271,7 +250,7 @@ class Dispatcher:
         finished: float,
         ending: int,
     ) -> None:
-        self._unjudged.append(
+        self.unjudged.append(
             (scheduled, sent, first_byte, finished, request.number, lambda _: ending, b"")
         )
         self.settle()

@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from time import perf_counter
+from typing import Protocol
 
 from loadgen.alarm import Alarm
 from loadgen.load import Closed, Load, Open, Stage
@@ -14,15 +15,32 @@ NEVER = math.inf
 MOST_A_ROUND = 500  # requests submitted before the loop looks at its sockets and signals again
 
 
+class Source(Protocol):
+    """Where requests come from; moments are of `time.perf_counter`.
+
+    Attributes:
+        began: when the first recorded request fell due; infinity before that is known.
+        is_over: there are no more requests.
+        left: how many a task that is free may send before `until` without a word: it counts itself.
+        until: when it has to `take` instead.
+    """
+
+    began: float
+    is_over: bool
+    left: float
+    until: float
+
+    def take(self, now: float) -> bool:
+        """Tell whether a task that is free is to send another request."""
+
+
 class Tickets:
     """A closed load's tickets, first those of the warm-up; a task takes one before it sends.
 
-    Attributes:
-        began: when the first recorded ticket was taken, of `time.perf_counter`; infinity before.
-        is_over: there are no more tickets.
+    Attributes: as of a `Source`.
     """
 
-    __slots__ = ("_is_warming_up", "_left", "_shape", "_until", "began", "is_over")
+    __slots__ = ("_is_warming_up", "_shape", "began", "is_over", "left", "until")
 
     def __init__(self, load: Load) -> None:
         assert isinstance(load.shape, Closed)  # noqa: S101 - the caller's choice
@@ -30,21 +48,21 @@ class Tickets:
         self.is_over = False
         self._shape = load.shape
         self._is_warming_up = True
-        self._left: float = load.warmup_requests or (math.inf if load.warmup_s else 0)
-        self._until = perf_counter() + load.warmup_s if load.warmup_s else NEVER
+        self.left: float = load.warmup_requests or (math.inf if load.warmup_s else 0)
+        self.until = perf_counter() + load.warmup_s if load.warmup_s else NEVER
 
     def take(self, now: float) -> bool:
         """Take a ticket; False if there is none."""
-        if self._left and now < self._until:
-            self._left -= 1
+        if self.left and now < self.until:
+            self.left -= 1
             return True
         if not self._is_warming_up:
             self.is_over = True
             return False
         self._is_warming_up = False
         self.began = now
-        self._left = math.inf if self._shape.requests is None else self._shape.requests
-        self._until = NEVER if self._shape.duration_s is None else now + self._shape.duration_s
+        self.left = math.inf if self._shape.requests is None else self._shape.requests
+        self.until = NEVER if self._shape.duration_s is None else now + self._shape.duration_s
         return self.take(now)
 
     def start(self, submit: Callable[[float, float], None]) -> None:
@@ -62,9 +80,7 @@ class Tickets:
 class Schedule:
     """An open load's due moments; requests are submitted when they fall due.
 
-    Attributes:
-        began: when the first stage begins, of `time.perf_counter`, after the warm-up.
-        is_over: no more requests will fall due.
+    Attributes, beside those of a `Source`, of which `left` is 0 at all times:
         submitted: how many have fallen due, the warm-up left out.
         last_submitted: when the last of them was submitted.
     """
@@ -72,6 +88,7 @@ class Schedule:
     def __init__(self, load: Load, when_over: Callable[[], None]) -> None:
         assert isinstance(load.shape, Open)  # noqa: S101 - the caller's choice
         self.is_over = False
+        self.left = self.until = 0.0
         self.submitted = 0
         self.last_submitted = 0.0
         self._when_over = when_over
