@@ -12,7 +12,7 @@ from resilience.call import Call, Layer
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.errors import BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
-from resilience.outcome import Verdict, verdict_on, verdict_on_status
+from resilience.outcome import is_transient_status, verdict_on
 from resilience.permit import Permit
 from resilience.retry_after import retry_after_s
 from resilience.statistics import Counts
@@ -68,8 +68,10 @@ class AdmissionLayer:
         Raises:
             CircuitOpen, RateLimited, BulkheadFull: Nothing was sent.
         """
-        if (self._breaker is None or self._breaker.closed) and self._take_at_once():
-            permit = self._permit()
+        breaker, bulkhead = self._breaker, self._bulkhead
+        permit: Permit | None
+        if (breaker is None or breaker.closed) and self._take_at_once():
+            permit = None if breaker is None else breaker.admit()
         else:
             permit = await self._admit(call)
         try:
@@ -78,19 +80,16 @@ class AdmissionLayer:
         except BaseException as error:
             if permit is not None:
                 permit.settle(verdict_on(error), error)
-            if self._bulkhead is not None:
-                self._bulkhead.release()
+            if bulkhead is not None:
+                bulkhead.release()
             raise
-        if self._bulkhead is not None:
-            self._give_slot_back(call, self._bulkhead, response)
-        return response
-
-    @staticmethod
-    def _give_slot_back(call: Call, bulkhead: Bulkhead, response: httpx.Response) -> None:
+        if bulkhead is None:
+            return response
         if call.keep is None or response.is_closed:
             bulkhead.release()
         else:
             call.keep(response, bulkhead.release)
+        return response
 
     async def _admit(self, call: Call) -> Permit | None:
         """Do in full what the class says; the common attempt finds everything open."""
@@ -178,5 +177,9 @@ class AdmissionLayer:
             self._subscribers.tell_of(call, ServerRateLimited, pause_s=pause_s)
         if permit is None:
             return
-        neutral = limited and not self._counts_429
-        permit.settle(Verdict.NEUTRAL if neutral else verdict_on_status(status), status)
+        if not is_transient_status(status):
+            permit.success()
+        elif limited and not self._counts_429:
+            permit.release()
+        else:
+            permit.failure(status)

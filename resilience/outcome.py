@@ -53,11 +53,6 @@ def is_transient_status(status: int) -> bool:
     return not 100 <= status < 500 or status in _TRANSIENT_CLIENT_ERRORS  # noqa: PLR2004 - HTTP's
 
 
-def verdict_on_status(status: int) -> Verdict:
-    """Judge the source by the status of its response: a transient one is a failure."""
-    return Verdict.FAILURE if is_transient_status(status) else Verdict.SUCCESS
-
-
 def verdict_on(error: BaseException) -> Verdict:
     """Judge the source by an exception.
 

@@ -97,9 +97,14 @@ class TokenBucket:
         if self._entered:
             return False
         now_s = loop_time_s()
-        if self._ready_in_s(now_s) > _ROUNDING_S:
+        full_at_s = self._full_at_s
+        if full_at_s <= now_s:
+            full_at_s = now_s  # and the bucket is full: nearly every call finds it so
+        elif self._ready_in_s(now_s) > _ROUNDING_S:
             return False
-        self._spend(now_s)
+        if self._paused_until_s - now_s > _ROUNDING_S:
+            return False
+        self._full_at_s = full_at_s + self._interval_s
         return True
 
     async def take(self) -> float:

@@ -50,7 +50,7 @@ class WaitingLine:
 
     def serve(self) -> bool:
         """Let the head go on; return whether there was one."""
-        turn = self._pop()
+        turn = self._pop() if self._turns else None
         if turn is not None:
             turn.set_result(None)
         return turn is not None
