@@ -177,9 +177,9 @@ class Connection(asyncio.Protocol):
             return
         # The common reply of a closed load: as `replied` does it, without a call to that.
         source.left -= 1
-        unjudged = owner.unjudged
-        unjudged.append((self.scheduled, self.sent, now, now, request.number, judge, body))
-        self.send(request, now, now)
+        scheduled, sent, unjudged = self.scheduled, self.sent, owner.unjudged
+        self.send(request, now, now)  # before anything that can wait
+        unjudged.append((scheduled, sent, now, now, request.number, judge, body))
         if len(unjudged) >= MOST_UNJUDGED:
             owner.settle()
 
