@@ -10,9 +10,9 @@ a callable around the layer inside it, with settings of its own. Outermost first
     hedge           HedgeLayer        hedge_race, recent_latencies
     admission       AdmissionLayer    circuit, queue, slot, token, circuit
         breaker                       breaker_settings, circuit_breaker, permit, window
-        bulkhead                      bulkhead, waiting_line
+        bulkhead                      bulkhead, waiting_line; or else
+        adaptive                      adaptive, adaptive_limit, which set a bulkhead's size
         rate limit                    rate_limit, token_bucket, waiting_line
-    measurement     AdaptiveLayer     adaptive, adaptive_limit: sets the bulkhead's size
     attempt         AttemptLayer
     transport       the wire
 

@@ -7,7 +7,6 @@ import httpx
 
 from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
 from resilience.bulkhead import Bulkhead, BulkheadSettings
-from resilience.call import Call, Layer
 from resilience.clock import loop_time_s
 from resilience.errors import AttemptTimeout
 from resilience.events import LimitChanged
@@ -64,18 +63,18 @@ class AdaptiveConcurrency:
         """Return the limit found so far; during a probe there are fewer slots."""
         return self._aimd.limit
 
-    def begin(self) -> "Measurement":
-        """Return a measurement of a call that is sent now."""
-        return Measurement(self)
+    def begin(self, at_s: float | None = None) -> "Measurement":
+        """Return a measurement of a call that is sent `at_s` on the clock, or else now."""
+        return Measurement(self, self._clock() if at_s is None else at_s)
 
-    def _record(self, measurement: "Measurement", *, overloaded: bool) -> None:
-        now_s = self._clock()
+    def _record(self, measurement: "Measurement", at_s: float | None, *, overloaded: bool) -> None:
+        now_s = self._clock() if at_s is None else at_s
         latency_s = None if overloaded else now_s - measurement.started_s
         aimd = self._aimd
         reason = aimd.record(measurement.round, latency_s, self.slots.running, now_s)
         if aimd.round == measurement.round:
             return
-        self.slots.resize(self._aimd.slots)
+        self.slots.resize(aimd.slots)
         if reason is not None and self._subscribers.listen:
             self._subscribers.publish(
                 LimitChanged(source=self._name, at_s=now_s, limit=self.limit, reason=reason)
@@ -92,42 +91,34 @@ class Measurement:
 
     __slots__ = ("_limiter", "round", "started_s")
 
-    def __init__(self, limiter: AdaptiveConcurrency) -> None:
+    def __init__(self, limiter: AdaptiveConcurrency, started_s: float) -> None:
         self._limiter = limiter
         self.round = limiter._aimd.round  # noqa: SLF001 - a measurement is the limiter's other half
-        self.started_s = limiter._clock()  # noqa: SLF001
+        self.started_s = started_s
 
-    def good(self) -> None:
-        """Report an answer; the time since the beginning counts as its latency."""
-        self._limiter._record(self, overloaded=False)  # noqa: SLF001
+    def good(self, at_s: float | None = None) -> None:
+        """Report an answer, `at_s` on the limiter's clock or else now: its latency counts."""
+        self._limiter._record(self, at_s, overloaded=False)  # noqa: SLF001
 
     def overloaded(self) -> None:
         """Report that the source had too much to do: a time-out, or a refusal for load."""
-        self._limiter._record(self, overloaded=True)  # noqa: SLF001
+        self._limiter._record(self, None, overloaded=True)  # noqa: SLF001
 
+    def answered(self, status: int, at_s: float | None = None) -> None:
+        """Report an answer of any status; 429, 503 and 504 mean overload.
 
-class AdaptiveLayer:
-    """Measures each attempt; the slot was taken further out.
+        Other transient statuses say nothing: they come as fast with few calls as with many.
+        """
+        if not is_transient_status(status):
+            self.good(at_s)
+        elif status in _OVERLOADED_STATUSES:
+            self.overloaded()
 
-    Time-outs, 429, 503 and 504 mean overload. Other transient failures say nothing: they come as
-    fast with few calls as with many. An attempt that the total time-out or the caller cut short
-    says nothing either, so give slow sources an attempt time-out.
-    """
+    def failed(self, error: BaseException) -> None:
+        """Report what was raised; a time-out means overload.
 
-    def __init__(self, limiter: AdaptiveConcurrency, inner: Layer) -> None:
-        self._limiter = limiter
-        self._inner = inner
-
-    async def __call__(self, call: Call) -> httpx.Response:
-        """Run the inner layer."""
-        measurement = Measurement(self._limiter)
-        try:
-            response = await self._inner(call)
-        except _OVERLOADED_ERRORS:
-            measurement.overloaded()
-            raise
-        if response.status_code in _OVERLOADED_STATUSES:
-            measurement.overloaded()
-        elif not is_transient_status(response.status_code):
-            measurement.good()
-        return response
+        An attempt that the total time-out or the caller cut short says nothing, so give slow
+        sources an attempt time-out.
+        """
+        if isinstance(error, _OVERLOADED_ERRORS):
+            self.overloaded()

@@ -7,9 +7,11 @@ from http import HTTPStatus
 
 import httpx
 
+from resilience.adaptive import AdaptiveConcurrency, Measurement
 from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Layer
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.clock import loop_time_s
 from resilience.errors import BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
 from resilience.outcome import is_transient_status, verdict_on
@@ -31,10 +33,11 @@ class AdmissionLayer:
        are taken are not spent in one burst when the slots come free
     4. token of the bucket, first come first served
     5. circuit: leave for the attempt; a circuit that opens rejects at once whoever waits in 3 or 4
-    6. the inner layers; then the circuit hears the outcome, and a 429 pauses the whole source
+    6. the inner layers; then the circuit hears the outcome, and so does what adapts the slots'
+       number to it; a 429 pauses the whole source
 
     One layer for all, because what an attempt holds after one step it must give back when it
-    fails at a later one.
+    fails at a later one. The clock is read once before the inner layers and once after them.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class AdmissionLayer:
         *,
         breaker: CircuitBreaker | None,
         bulkhead: Bulkhead | None,
+        adaptive: AdaptiveConcurrency | None,
         bucket: TokenBucket | None,
         counts_429: bool,
         subscribers: Subscribers,
@@ -52,6 +56,7 @@ class AdmissionLayer:
         self._inner = inner
         self._breaker = breaker
         self._bulkhead = bulkhead
+        self._adaptive = adaptive
         self._bucket = bucket
         self._counts_429 = counts_429
         self._subscribers = subscribers
@@ -68,27 +73,26 @@ class AdmissionLayer:
         Raises:
             CircuitOpen, RateLimited, BulkheadFull: Nothing was sent.
         """
-        breaker, bulkhead = self._breaker, self._bulkhead
+        breaker = self._breaker
         permit: Permit | None
-        if (breaker is None or breaker.closed) and self._take_at_once():
+        now_s = loop_time_s()
+        if (breaker is None or breaker.closed) and self._take_at_once(now_s):
             permit = None if breaker is None else breaker.admit()
         else:
             permit = await self._admit(call)
+            now_s = loop_time_s()
+        measurement = None if self._adaptive is None else self._adaptive.begin(now_s)
         try:
             response = await self._inner(call)
-            self._hear(call, permit, response)
+            self._hear(call, permit, measurement, response)
         except BaseException as error:
-            if permit is not None:
-                permit.settle(verdict_on(error), error)
-            if bulkhead is not None:
-                bulkhead.release()
+            self._hear_error(permit, measurement, error)
             raise
-        if bulkhead is None:
-            return response
-        if call.keep is None or response.is_closed:
-            bulkhead.release()
-        else:
-            call.keep(response, bulkhead.release)
+        if self._bulkhead is not None:
+            if call.keep is None or response.is_closed:
+                self._bulkhead.release()
+            else:
+                call.keep(response, self._bulkhead.release)
         return response
 
     async def _admit(self, call: Call) -> Permit | None:
@@ -97,7 +101,7 @@ class AdmissionLayer:
         try:
             if self._breaker is not None:
                 self._breaker.check()
-            if not self._take_at_once():
+            if not self._take_at_once(loop_time_s()):
                 await self._take_in_turn(call)
             return self._permit()
         except BaseException as error:
@@ -106,11 +110,11 @@ class AdmissionLayer:
         finally:
             self._counts.waiting -= 1
 
-    def _take_at_once(self) -> bool:
+    def _take_at_once(self, now_s: float) -> bool:
         """Take a slot and a token if both are there and nobody is before; else take neither."""
         if self._bulkhead is not None and not self._bulkhead.try_acquire():
             return False
-        if self._bucket is None or self._bucket.try_take_at_once():
+        if self._bucket is None or self._bucket.try_take_at_once(now_s):
             return True
         if self._bulkhead is not None:
             self._bulkhead.release()
@@ -168,8 +172,16 @@ class AdmissionLayer:
         elif isinstance(error, asyncio.CancelledError):
             self._counts.abandoned += 1
 
-    def _hear(self, call: Call, permit: Permit | None, response: httpx.Response) -> None:
-        status = response.status_code
+    def _hear(
+        self,
+        call: Call,
+        permit: Permit | None,
+        measurement: Measurement | None,
+        response: httpx.Response,
+    ) -> None:
+        status, now_s = response.status_code, loop_time_s()
+        if measurement is not None:
+            measurement.answered(status, now_s)
         limited = status == _TOO_MANY_REQUESTS
         if limited and self._bucket is not None:
             asked_s = retry_after_s(response, self._wall_clock)
@@ -178,8 +190,18 @@ class AdmissionLayer:
         if permit is None:
             return
         if not is_transient_status(status):
-            permit.success()
+            permit.success(now_s)
         elif limited and not self._counts_429:
             permit.release()
         else:
             permit.failure(status)
+
+    def _hear_error(
+        self, permit: Permit | None, measurement: Measurement | None, error: BaseException
+    ) -> None:
+        if measurement is not None:
+            measurement.failed(error)
+        if permit is not None:
+            permit.settle(verdict_on(error), error)
+        if self._bulkhead is not None:
+            self._bulkhead.release()

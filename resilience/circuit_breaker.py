@@ -173,10 +173,10 @@ class CircuitBreaker:
             return self.admit()
         return trial
 
-    def _on_success(self, permit: Permit) -> None:
+    def _on_success(self, permit: Permit, at_s: float | None) -> None:
         if self.closed and permit.generation == self._generation:
             self._consecutive_failures = 0
-            self._window.record_success(self._clock())
+            self._window.record_success(self._clock() if at_s is None else at_s)
         elif self._is_current(permit):
             self._close()
 

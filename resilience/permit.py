@@ -24,10 +24,10 @@ class Permit:
         self._settled = False
         self.generation = generation
 
-    def success(self) -> None:
-        """Report that the source answered well."""
+    def success(self, at_s: float | None = None) -> None:
+        """Report that the source answered well: `at_s` on the breaker's clock, or else now."""
         self._settle()
-        self._breaker._on_success(self)  # noqa: SLF001 - a permit is the breaker's other half
+        self._breaker._on_success(self, at_s)  # noqa: SLF001 - a permit is the breaker's other half
 
     def failure(self, cause: Cause) -> None:
         """Report that the source failed with `cause`."""

@@ -8,7 +8,7 @@ from random import Random
 
 import httpx
 
-from resilience.adaptive import AdaptiveConcurrency, AdaptiveLayer
+from resilience.adaptive import AdaptiveConcurrency
 from resilience.admission import AdmissionLayer
 from resilience.attempt import AttemptLayer
 from resilience.bulkhead import Bulkhead
@@ -173,8 +173,6 @@ class Pipeline:
         told, counts = self._told, self._counts
         layer: Layer = AttemptLayer(policies.attempt_timeout_s, subscribers=told, counts=counts)
         yield layer
-        if self.adaptive is not None:
-            yield (layer := AdaptiveLayer(self.adaptive, layer))
         if self.breaker or self.bulkhead or self.bucket:
             yield (layer := self._admission(layer))
         if policies.hedge is not None:
@@ -224,6 +222,7 @@ class Pipeline:
             inner,
             breaker=self.breaker,
             bulkhead=self.bulkhead,
+            adaptive=self.adaptive,
             bucket=self.bucket,
             counts_429=rules is not None and rules.counts_429,
             subscribers=self._told,

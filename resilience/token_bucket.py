@@ -92,11 +92,14 @@ class TokenBucket:
         self._entered -= 1
         return True
 
-    def try_take_at_once(self) -> bool:
-        """Take a token without a place in the line, if there is one now and nobody is before."""
+    def try_take_at_once(self, now_s: float) -> bool:
+        """Take a token without a place in the line, if there is one now and nobody is before.
+
+        Args:
+            now_s: The time on the event loop's clock.
+        """
         if self._entered:
             return False
-        now_s = loop_time_s()
         full_at_s = self._full_at_s
         if full_at_s <= now_s:
             full_at_s = now_s  # and the bucket is full: nearly every call finds it so

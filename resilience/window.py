@@ -34,7 +34,10 @@ class RollingWindow:
 
     def record_success(self, now_s: float) -> None:
         """Count a success at `now_s` seconds."""
-        self._bucket_at(now_s).successes += 1
+        latest = self._open[-1] if self._open else None  # nearly always of use: spare a call
+        if latest is None or now_s - latest.start_s >= self._bucket_s:
+            latest = self._bucket_at(now_s)
+        latest.successes += 1
 
     def record_failure(self, now_s: float) -> None:
         """Count a failure at `now_s` seconds."""
