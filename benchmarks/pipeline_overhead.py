@@ -1,10 +1,11 @@
 """What the policies cost a call that does well: `python -m benchmarks.pipeline_overhead`.
 
 Each row wraps the same coroutine, which returns a ready response. "Everything" is what an attempt
-passes in order: time-outs, retry with its budget, breaker, bulkhead, rate limit. The peer is what
-one would write by hand from the same libraries: asyncio.timeout around stamina around pybreaker
-around asyncio.timeout; it has neither rate limit nor bulkhead nor budget. Every row is measured in
-turn, several times over, in processor time, which other programs disturb less; the median counts.
+passes in order: time-outs, retry with its budget, breaker, bulkhead, rate limit. The rows below it
+add adaptive concurrency in the bulkhead's place, hedging and a fallback. The peer is what one
+would write by hand from the same libraries: asyncio.timeout around stamina around pybreaker around
+asyncio.timeout; it has neither rate limit nor bulkhead nor budget. Every row is measured in turn,
+several times over, in processor time, which other programs disturb less; the median counts.
 """
 
 import asyncio
@@ -108,6 +109,7 @@ async def main() -> None:
         "everything": piped(EVERYTHING),
         "everything, one subscriber": piped(EVERYTHING, told=True),
         "with adaptive, hedge, fallback": piped(AND_MORE),
+        "all of that, one subscriber": piped(AND_MORE, told=True),
         "by hand: stamina + pybreaker": by_hand(),
     }
     samples: dict[str, list[float]] = {name: [] for name in rows}

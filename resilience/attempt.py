@@ -14,7 +14,6 @@ from resilience.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
-    Event,
 )
 from resilience.outcome import is_transient_status
 from resilience.statistics import Counts
@@ -47,26 +46,24 @@ class AttemptLayer:
         return response
 
     async def _send_and_tell(self, call: Call) -> httpx.Response:
-        self._tell(AttemptStarted, call)
+        tell_of = self._subscribers.tell_of
+        tell_of(call, AttemptStarted)
         started_ns = time.perf_counter_ns()
         try:
             with self._limited():
                 response = await call.send()
         except asyncio.CancelledError:
-            self._tell(AttemptCancelled, call, duration_s=_since_s(started_ns))
+            tell_of(call, AttemptCancelled, duration_s=_since_s(started_ns))
             raise
         except Exception as error:
-            self._tell(AttemptFailed, call, cause=error, duration_s=_since_s(started_ns))
+            tell_of(call, AttemptFailed, cause=error, duration_s=_since_s(started_ns))
             raise
         status, duration_s = response.status_code, _since_s(started_ns)
         if is_transient_status(status):
-            self._tell(AttemptFailed, call, cause=status, duration_s=duration_s)
+            tell_of(call, AttemptFailed, cause=status, duration_s=duration_s)
         else:
-            self._tell(AttemptSucceeded, call, status=status, duration_s=duration_s)
+            tell_of(call, AttemptSucceeded, status=status, duration_s=duration_s)
         return response
-
-    def _tell(self, kind: type[Event], call: Call, **details: object) -> None:
-        self._subscribers.tell_of(call, kind, **details)
 
 
 def _since_s(started_ns: int) -> float:
