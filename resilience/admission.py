@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from http import HTTPStatus
 
 import httpx
 
@@ -14,7 +13,7 @@ from resilience.circuit_breaker import CircuitBreaker
 from resilience.clock import loop_time_s
 from resilience.errors import AttemptTimeout, BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
-from resilience.outcome import is_transient_status, verdict_on
+from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status, verdict_on
 from resilience.permit import Permit
 from resilience.retry_after import retry_after_s
 from resilience.statistics import Counts
@@ -23,7 +22,6 @@ from resilience.token_bucket import TokenBucket
 
 _ROUNDING_S = 1e-9
 _NEARLY_ALL = 0.99  # of its time: it began a moment after its call
-_TOO_MANY_REQUESTS = int(HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class AdmissionLayer:
@@ -187,7 +185,7 @@ class AdmissionLayer:
         status, now_s = response.status_code, loop_time_s()
         if measurement is not None:
             measurement.answered(status, now_s)
-        limited = status == _TOO_MANY_REQUESTS
+        limited = status == TOO_MANY_REQUESTS
         if limited and self._bucket is not None:
             asked_s = retry_after_s(response, self._wall_clock)
             pause_s = self._bucket.pause(asked_s or 0.0)

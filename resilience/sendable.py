@@ -85,8 +85,8 @@ def check_path(path: str) -> None:
     """Refuse a path that would lead elsewhere than below the base URL, or not be sent whole.
 
     Raises:
-        TypeError, ValueError: It is no text, does not begin with "/", climbs by "..", however
-            that is written, or has a fragment.
+        ValueError: It does not begin with "/", climbs by "..", however that is written, or has a
+            fragment.
     """
     if path and not path.startswith("/"):
         raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')

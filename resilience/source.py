@@ -123,8 +123,11 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
 
     Raises:
         ValueError: A value is out of range, or does not fit the others.
-        TypeError: A time-out is no number, or `retry` no RetrySettings.
+        TypeError: A time-out is no number, `retry` no RetrySettings, or another policy is given.
     """
+    if not overrides.keys() <= Overrides.__annotations__.keys():
+        shared = ", ".join(sorted(overrides.keys() - Overrides.__annotations__.keys()))
+        raise TypeError(f"a call cannot replace {shared}, which all calls to the source share")
     total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
     if total_s is not None:
         expect_number("total_timeout_s", total_s, _SECONDS)
