@@ -73,6 +73,7 @@ async def _play(seed: int, output: Output, *, colour: bool) -> list[str]:
             colour=colour,
         ) as played,
     ):
+        weather.begin()
         async with asyncio.TaskGroup() as tasks:
             requests = tasks.create_task(played.make_all(plan()))
             output.on_failure = requests.cancel
