@@ -69,11 +69,6 @@ class Call:
         self.granted = 1
         self.deadline_s: float | None = None
 
-    @property
-    def idempotent(self) -> bool:
-        """Tell whether the source may get the request twice: by its method, or by a key."""
-        return self.method in IDEMPOTENT_METHODS or self.idempotency_key
-
     def time_left_s(self) -> float:
         """Return the seconds until the total time-out; infinite without one."""
         if self.deadline_s is None:

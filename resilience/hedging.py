@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from resilience.call import Call, Layer
+from resilience.call import IDEMPOTENT_METHODS, Call, Layer
 from resilience.deadlines import Deadlines
 from resilience.events import HedgeEnded, HedgeResult, HedgeStarted
 from resilience.hedge_race import Race, RaceRules
@@ -61,7 +61,11 @@ class HedgeSettings:
 
 
 class HedgeLayer:
-    """Sends hedges against slow attempts of idempotent calls (see `Call.idempotent`).
+    """Sends hedges against slow attempts of calls whose method is idempotent.
+
+    An idempotency key does not make other methods so here: it lets a server know a repetition, but
+    a copy that arrives while the first request is under way is answered with 409, and that answer
+    would win.
 
     The first attempt runs in the caller's task, each hedge in one of its own, through every layer
     further in. Whoever gives a good answer first (one that is no transient failure) wins; the
@@ -75,6 +79,8 @@ class HedgeLayer:
     Latencies include what an attempt waits for further in. A cancelled attempt counts with the
     time that it had run if that is beyond the delay in force, lest hedging make the source look
     fast.
+
+    Source: draft-ietf-httpapi-idempotency-key-header-07, on concurrent requests.
     """
 
     def __init__(
@@ -114,7 +120,7 @@ class HedgeLayer:
 
     def __call__(self, call: Call) -> Awaitable[httpx.Response]:
         """Return the first good answer, or what the first attempt ended in."""
-        if not call.idempotent:
+        if call.method not in IDEMPOTENT_METHODS:
             return self._inner(call)
         delay_s = self._delay_s if self._delay_s is not None else self.delay_s
         if delay_s is None:
