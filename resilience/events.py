@@ -25,7 +25,8 @@ Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1,
 count for all sources of a client.
 
 A hedge is an attempt too, under the number of the attempt that it is sent against. Hedges started =
-won + cancelled + failed.
+won + cancelled + failed. Between its beginning and its end, a hedge's events come from a task of
+its own, in a copy of the call's context.
 """
 
 from dataclasses import dataclass

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from contextvars import copy_context
 from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar
@@ -54,6 +55,7 @@ class Race:
     __slots__ = (
         "_call",
         "_cancelling",
+        "_context",
         "_delay_s",
         "_due",
         "_first_is_running",
@@ -81,6 +83,7 @@ class Race:
             raise RuntimeError("a race needs a task to run in; await it from a coroutine")
         self._task = task
         self._cancelling = task.cancelling()
+        self._context = copy_context()
         self.deadline_s = loop.time() + self._delay_s
         self._due.add(self, loop)
         try:
@@ -118,7 +121,8 @@ class Race:
             return  # the caller is leaving, or a hedge has won
         if not self._hedges:
             self._expect_hedges()
-        self._hedges += (_Hedge(len(self._hedges) + 1, self._run_hedge),)
+        # In the call's context as it was before the first attempt: a hedge is no part of that one.
+        self._hedges += (self._context.run(_Hedge, len(self._hedges) + 1, self._run_hedge),)
         if len(self._hedges) < self._rules.max_hedges:
             loop = self._task.get_loop()
             self.deadline_s = loop.time() + self._delay_s

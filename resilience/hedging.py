@@ -67,9 +67,10 @@ class HedgeLayer:
     a copy that arrives while the first request is under way is answered with 409, and that answer
     would win.
 
-    The first attempt runs in the caller's task, each hedge in one of its own, through every layer
-    further in. Whoever gives a good answer first (one that is no transient failure) wins; the
-    others are cancelled and waited for before it is returned, also when the caller cancels.
+    The first attempt runs in the caller's task, each hedge in one of its own, in a copy of the
+    call's context, through every layer further in. Whoever gives a good answer first (one that is
+    no transient failure) wins; the others are cancelled and waited for before it is returned, also
+    when the caller cancels.
 
     Hedges are for slowness, retries for failure: a first attempt that fails before its hedge is
     due ends the matter, and no hedge is sent. One that fails transiently while hedges are under
