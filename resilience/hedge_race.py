@@ -224,10 +224,12 @@ class Race:
         return chosen
 
     async def _end_hedges(self) -> None:
-        await cancel_and_wait(hedge.task for hedge in self._hedges)
-        for hedge in self._hedges:
-            if hedge.answer is not None and hedge.answer is not self._returned:
-                await hedge.answer.aclose()
+        try:
+            await cancel_and_wait(hedge.task for hedge in self._hedges)
+        finally:  # a cancelled hedge may have answered all the same
+            for hedge in self._hedges:
+                if hedge.answer is not None and hedge.answer is not self._returned:
+                    await hedge.answer.aclose()
 
 
 class _Hedge:
