@@ -94,6 +94,22 @@ class BreakerSettings:
             else None,
         )
 
+    def opens_after(self, failures: int, throughput: int, *, in_a_row: int) -> bool:
+        """Tell whether a closed circuit opens now that a call has failed.
+
+        Args:
+            failures: In the window.
+            throughput: Calls in the window that succeeded or failed.
+            in_a_row: Failures since the last success.
+        """
+        if self.consecutive_failures is not None and in_a_row >= self.consecutive_failures:
+            return True
+        return (
+            self.failure_ratio is not None
+            and throughput >= self.minimum_throughput
+            and failures / throughput >= self.failure_ratio
+        )
+
     def break_after(self, trip: Trip) -> float:
         """Return how long the circuit stays open after `trip`, in seconds; never raises."""
         if self.break_generator is None:

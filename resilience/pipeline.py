@@ -24,6 +24,7 @@ from resilience.recent_latencies import RecentLatencies
 from resilience.retry import RetryLayer
 from resilience.retry_after import utc_now
 from resilience.retry_budget import RetryBudget, RetryLedger
+from resilience.retry_wait import RetryWaits
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
@@ -78,6 +79,7 @@ class Pipeline:
         if policies.rate_limit is not None:
             self.bucket = TokenBucket(policies.rate_limit, name=source)
         self._ledgers: dict[RetryBudget, RetryLedger] = {}
+        self._waits = RetryWaits(self.breaker)
         self._latencies: RecentLatencies | None = None
         if policies.hedge is not None:
             self._latencies = RecentLatencies(policies.hedge.percentile)
@@ -190,6 +192,7 @@ class Pipeline:
                 policies.retry,
                 layer,
                 ledger=self._ledger(policies),
+                waits=self._waits,
                 subscribers=told,
                 counts=counts,
                 random=self._random,

@@ -48,7 +48,7 @@ class RetryLedger:
     """Keeps count of requests and retries, and says whether the budget bears one more.
 
     A retry is granted before its wait and counts at once; when it begins it moves into the
-    sliding window, and if its call is cancelled before that it is forgotten.
+    sliding window, and if it is not to be sent after all it is forgotten.
 
     Args:
         budget: The rules.
@@ -84,9 +84,10 @@ class RetryLedger:
         self._waiting += 1
         return True
 
-    def begin(self) -> None:
-        """Count a granted retry as begun."""
-        self._waiting -= 1
+    def begin(self, *, granted: bool = True) -> None:
+        """Count a retry as begun: one that was granted, or one that is sent without having been."""
+        if granted:
+            self._waiting -= 1
         self._retries.record_success(self._clock())
 
     def forget(self) -> None:

@@ -2,6 +2,7 @@ import asyncio
 
 import httpx
 import pytest
+import stamina
 
 from resilience import (
     AttemptStarted,
@@ -277,6 +278,13 @@ async def test_an_attempt_that_takes_too_long_is_tried_again() -> None:
     assert script.sent_at_s == pytest.approx([0, 0.3])
     (scheduled,) = told.heard(RetryScheduled)
     assert isinstance(scheduled.cause, AttemptTimeout)
+
+
+async def test_staminas_mode_for_tests_leaves_the_waits_out() -> None:
+    script = Script(500, 500, 200)
+    with stamina.set_testing(True, attempts=3):
+        assert (await told_with(RetrySettings()).run(script)).status_code == 200
+    assert script.sent_at_s == [0, 0, 0]
 
 
 async def test_the_same_seed_repeats_the_same_waits() -> None:
