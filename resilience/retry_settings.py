@@ -24,6 +24,8 @@ class RetrySettings:
         jitter: Whether the delays are spread at random.
         max_delay_s: Longest computed delay in seconds, 0..24 h; None for no limit but a day.
         honour_retry_after: Whether the Retry-After of a 429 or 503 replaces the computed delay.
+            One of 0, or a date in the past, asks for no wait and leaves the computed delay as it
+            is: without one, a source that fails would be asked again in a tight loop.
         max_retry_after_s: Longest Retry-After that is waited for in seconds, 0..24 h; with a
             longer one the call gives up at once, so that a server cannot hold its caller.
         repeatable: Which requests are repeated. "idempotent", the default: GET, HEAD, OPTIONS,

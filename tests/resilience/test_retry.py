@@ -71,9 +71,20 @@ async def test_retry_after_replaces_the_computed_delay_of_each_retry_pt_072() ->
     assert [event.delay_s for event in told.heard(RetryScheduled)] == [2, 2, 2]
 
 
-async def test_a_retry_after_of_zero_retries_at_once_pt_074() -> None:
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("asked", ["0", "000", "Sun, 29 Nov 2026 11:59:59 GMT"])
+async def test_a_retry_after_that_asks_for_no_wait_leaves_the_computed_delay(
+    asked: str, status: int
+) -> None:
+    retry = RetrySettings(max_retries=3, base_delay_s=1, jitter=False)
+    script = Script(response(status, {"retry-after": asked}))
+    await told_with(retry).run(script)
+    assert script.sent_at_s == [0, 1, 3, 7]
+
+
+async def test_a_computed_delay_of_zero_retries_at_once() -> None:
     script = Script(response(503, {"retry-after": "0"}), 200)
-    await told_with(RetrySettings(base_delay_s=9)).run(script)
+    await told_with(AT_ONCE).run(script)
     assert script.sent_at_s == [0, 0]
 
 
