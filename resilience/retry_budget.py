@@ -19,11 +19,12 @@ class RetryBudget:
     much, however many layers of callers retry.
 
     Attributes:
-        ratio: Retries per request, 0..1; 0.2 bounds the load to 1.2 times what callers ask for.
+        ratio: Retries per request, 0..1; 0.2, as with Finagle, bounds the load to 1.2 times what
+            callers ask for.
         min_per_s: Retries a second that are allowed whatever the ratio, 0..1,000,000, so that a
             source that is called seldom is retried at all; 1 is hardly a load.
-        window_s: How far back requests and retries are counted, in seconds, 0.5 s..24 h; 10 s
-            outlasts the waits between most retries.
+        window_s: How far back requests and retries are counted, in seconds, 0.5 s..24 h; 10 s, as
+            with Finagle, outlast the waits between most retries.
 
     Raises:
         ValueError: A value is out of range.
