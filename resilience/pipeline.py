@@ -23,7 +23,7 @@ from resilience.outcome import is_transient_status
 from resilience.recent_latencies import RecentLatencies
 from resilience.retry import RetryLayer
 from resilience.retry_after import utc_now
-from resilience.retry_budget import RetryBudget, RetryLedger
+from resilience.retry_budget import RetryBudget, RetryLedger, UnretriedLayer
 from resilience.retry_wait import RetryWaits
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
@@ -187,11 +187,12 @@ class Pipeline:
                     latencies=self._latencies,
                 )
             )
+        ledger = self._ledger(policies)
         if policies.retry is not None:
             layer = RetryLayer(
                 policies.retry,
                 layer,
-                ledger=self._ledger(policies),
+                ledger=ledger,
                 waits=self._waits,
                 subscribers=told,
                 counts=counts,
@@ -199,6 +200,8 @@ class Pipeline:
                 wall_clock=self._wall_clock,
             )
             yield layer
+        elif ledger is not None:
+            yield (layer := UnretriedLayer(layer, ledger))
         if policies.total_timeout_s is not None:
             layer = TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
             yield layer

@@ -1,8 +1,11 @@
 """A limit on the share of retries among a source's requests."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import httpx
+
+from resilience.call import Call, Layer
 from resilience.clock import loop_time_s
 from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
@@ -94,3 +97,16 @@ class RetryLedger:
     def forget(self) -> None:
         """Take a grant back: its retry will never begin."""
         self._waiting -= 1
+
+
+class UnretriedLayer:
+    """Counts the calls that are never retried among the requests that a budget is a share of."""
+
+    def __init__(self, inner: Layer, ledger: RetryLedger) -> None:
+        self._inner = inner
+        self._ledger = ledger
+
+    def __call__(self, call: Call) -> Awaitable[httpx.Response]:
+        """Count the call and pass it on."""
+        self._ledger.on_request()
+        return self._inner(call)

@@ -47,8 +47,10 @@ class RetrySettings:
             Idempotency-Key or the server cannot have acted (429, 503, no connection), because
             otherwise an order may be placed twice. "safe": never POST, PATCH, PUT, DELETE or
             CONNECT. "any": every method after every transient failure.
-        budget: Bounds the share of retries among the source's requests; None, the default, for no
-            bound: which share a source can bear, you know best.
+        budget: Bounds the share of retries among the source's requests, those that may not be
+            retried included; None, the default, for no bound: which share a source can bear, you
+            know best. A budget that only single calls bring bounds the retries of these calls
+            among themselves.
 
     Raises:
         ValueError: A value is out of range.
