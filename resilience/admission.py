@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from http import HTTPStatus
 
 import httpx
 
@@ -12,16 +11,17 @@ from resilience.bulkhead import Bulkhead
 from resilience.call import Call, Layer
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.clock import loop_time_s
-from resilience.errors import BulkheadFull, CircuitOpen, RateLimited
+from resilience.errors import AttemptTimeout, BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
-from resilience.outcome import is_transient_status, verdict_on
+from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status, verdict_on
 from resilience.permit import Permit
 from resilience.retry_after import retry_after_s
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 from resilience.token_bucket import TokenBucket
 
-_TOO_MANY_REQUESTS = int(HTTPStatus.TOO_MANY_REQUESTS)
+_ROUNDING_S = 1e-9
+_NEARLY_ALL = 0.99  # of its time: it began a moment after its call
 
 
 class AdmissionLayer:
@@ -34,7 +34,8 @@ class AdmissionLayer:
     4. token of the bucket, first come first served
     5. circuit: leave for the attempt; a circuit that opens rejects at once whoever waits in 3 or 4
     6. the inner layers; then the circuit hears the outcome, and so does what adapts the slots'
-       number to it; a 429 pauses the whole source
+       number to it; a 429 pauses the whole source. An attempt that the total time-out ended has
+       timed out, to them, if it had as long as an attempt on this source may take
 
     One layer for all, because what an attempt holds after one step it must give back when it
     fails at a later one. The clock is read once before the inner layers and once after them.
@@ -49,6 +50,7 @@ class AdmissionLayer:
         adaptive: AdaptiveConcurrency | None,
         bucket: TokenBucket | None,
         counts_429: bool,
+        attempt_limit_s: float | None,
         subscribers: Subscribers,
         counts: Counts,
         wall_clock: Callable[[], datetime],
@@ -59,6 +61,7 @@ class AdmissionLayer:
         self._adaptive = adaptive
         self._bucket = bucket
         self._counts_429 = counts_429
+        self._attempt_limit_s = attempt_limit_s
         self._subscribers = subscribers
         self._counts = counts
         self._wall_clock = wall_clock
@@ -86,7 +89,7 @@ class AdmissionLayer:
             response = await self._inner(call)
             self._hear(call, permit, measurement, response)
         except BaseException as error:
-            self._hear_error(permit, measurement, error)
+            self._hear_error(call, permit, measurement, error, began_s=now_s)
             raise
         if self._bulkhead is not None:
             if call.keep is None or response.is_closed:
@@ -182,7 +185,7 @@ class AdmissionLayer:
         status, now_s = response.status_code, loop_time_s()
         if measurement is not None:
             measurement.answered(status, now_s)
-        limited = status == _TOO_MANY_REQUESTS
+        limited = status == TOO_MANY_REQUESTS
         if limited and self._bucket is not None:
             asked_s = retry_after_s(response, self._wall_clock)
             pause_s = self._bucket.pause(asked_s or 0.0)
@@ -197,11 +200,27 @@ class AdmissionLayer:
             permit.failure(status)
 
     def _hear_error(
-        self, permit: Permit | None, measurement: Measurement | None, error: BaseException
+        self,
+        call: Call,
+        permit: Permit | None,
+        measurement: Measurement | None,
+        error: BaseException,
+        *,
+        began_s: float,
     ) -> None:
+        if isinstance(error, asyncio.CancelledError) and self._has_had_its_time(call, began_s):
+            error = AttemptTimeout(loop_time_s() - began_s)
         if measurement is not None:
             measurement.failed(error)
         if permit is not None:
             permit.settle(verdict_on(error), error)
         if self._bulkhead is not None:
             self._bulkhead.release()
+
+    def _has_had_its_time(self, call: Call, began_s: float) -> bool:
+        """Tell whether the total time-out has fired, and left the attempt all that it may take."""
+        if call.deadline_s is None or self._attempt_limit_s is None:
+            return False
+        now_s = loop_time_s()
+        timed_out = now_s >= call.deadline_s - _ROUNDING_S
+        return timed_out and now_s - began_s >= _NEARLY_ALL * self._attempt_limit_s

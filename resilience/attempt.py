@@ -3,7 +3,6 @@
 import asyncio
 import time
 from contextlib import nullcontext
-from http import HTTPStatus
 
 import httpx
 
@@ -15,14 +14,10 @@ from resilience.events import (
     AttemptStarted,
     AttemptSucceeded,
 )
-from resilience.outcome import is_transient_status
+from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 from resilience.time_limits import time_limits
-
-_TOO_MANY_REQUESTS = int(
-    HTTPStatus.TOO_MANY_REQUESTS
-)  # the enumeration's lookup costs a call's 1 %
 
 
 class AttemptLayer:
@@ -41,7 +36,7 @@ class AttemptLayer:
         else:
             with self._limited():
                 response = await call.send()
-        if response.status_code == _TOO_MANY_REQUESTS:
+        if response.status_code == TOO_MANY_REQUESTS:
             self._counts.http_429 += 1
         return response
 

@@ -35,15 +35,15 @@ def delays_s(
     Source: Polly 8's retry delays; the decorrelated jitter is that of Polly.Contrib.WaitAndRetry.
     """
     longest_s = DAY_S if max_s is None else max_s
-    plain = _jittered_exponential if jitter and kind == "exponential" else _growth
-    for factor in plain(kind, random):
+    decorrelated = jitter and kind == "exponential"
+    for factor in _decorrelated(random) if decorrelated else _growth(kind):
         spread = 1.0
-        if jitter and kind != "exponential":
+        if jitter and not decorrelated:
             spread = 1 - _SPREAD / 2 + _SPREAD * random.random()
         yield 0.0 if base_s == 0 else min(base_s * factor * spread, longest_s)
 
 
-def _growth(kind: Backoff, _random: Random) -> Iterator[float]:
+def _growth(kind: Backoff) -> Iterator[float]:
     for retry in count():
         if kind == "constant":
             yield 1.0
@@ -53,7 +53,7 @@ def _growth(kind: Backoff, _random: Random) -> Iterator[float]:
             yield _power_of_two(retry)
 
 
-def _jittered_exponential(_kind: Backoff, random: Random) -> Iterator[float]:
+def _decorrelated(random: Random) -> Iterator[float]:
     before = 0.0
     for retry in count():
         t = retry + random.random()

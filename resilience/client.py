@@ -1,8 +1,8 @@
 """The way in: one client, many sources, each behind its own policies."""
 
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -13,31 +13,25 @@ from typing import Self, Unpack
 import httpx
 
 from resilience.circuit_breaker import CircuitBreaker
+from resilience.connection_slots import within_connections
 from resilience.events import Event
+from resilience.guarded_source import GuardedSource
 from resilience.json_calls import JsonCalls
 from resilience.kinds import expect, expect_function
 from resilience.pipeline import Pipeline
-from resilience.request import RequestOptions, address_of, build_request, overrides_of
+from resilience.request import RequestOptions
 from resilience.retry_after import utc_now
-from resilience.source import Overrides, Source
+from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
-from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S, Run, streamed
+from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S
 from resilience.subscribers import Handler, Subscribers
 from resilience.transport import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
     DEFAULT_MAX_RESPONSE_BYTES,
     AttemptTransport,
+    context_for,
 )
-from resilience.whole_body import read_whole
-
-
-@dataclass(frozen=True, slots=True)
-class _Guarded:
-    base_url: str
-    headers: httpx.Headers
-    pipeline: Pipeline
-    transport: httpx.AsyncBaseTransport
 
 
 class ResilientClient(JsonCalls):
@@ -50,13 +44,20 @@ class ResilientClient(JsonCalls):
     Args:
         sources: Names must differ.
         random: Source of jitter; pass a seeded one to repeat a run.
-        max_connections: Open connections to each source, 1..65535; waiting for one counts against
-            the time-outs.
+        max_connections: Open connections to each source, 1..65535, and so attempts at once: an
+            attempt waits for one as for a slot of a bulkhead, whose number it bounds, before it
+            takes a token. 100 is what httpx and aiohttp allow.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
-        keepalive_s: How long an idle connection is kept, in seconds; less than the servers do.
-        max_connection_age_s: How long a connection is used, in seconds, so that a host which has
-            moved is found again.
+            10 MB are more than an API answers, and little enough for 100 at once.
+        keepalive_s: How long an idle connection is kept, in seconds, 0..24 h; 4 is less than
+            servers do, of which many close after 5.
+        max_connection_age_s: How long a connection is used, in seconds, 0..24 h, so that a host
+            which has moved is found again; 120 as .NET's advice for clients that live long.
         wall_clock: Returns the aware time of day, for Retry-After dates.
+        ssl_context: For https; None trusts the usual authorities, or those of SSL_CERT_FILE and
+            SSL_CERT_DIR.
+        proxy: URL of an HTTP proxy for all sources; None for none.
+        default_policies: Those of sources that have none of their own; `Policies()` by default.
         transport: Sends requests instead of real connections, e.g. `httpx.MockTransport`; the
             settings of connections and bodies above are then its own affair.
 
@@ -75,6 +76,9 @@ class ResilientClient(JsonCalls):
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
         wall_clock: Callable[[], datetime] = utc_now,
+        ssl_context: ssl.SSLContext | None = None,
+        proxy: str | None = None,
+        default_policies: Policies | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         expect("sources", sources, Iterable, "list them: [Source(...)]")
@@ -82,33 +86,41 @@ class ResilientClient(JsonCalls):
         expect_function("wall_clock", wall_clock, "it returns an aware datetime")
         if transport is not None:
             expect("transport", transport, httpx.AsyncBaseTransport, "leave it out for real ones")
+        if default_policies is not None:
+            expect("default_policies", default_policies, Policies, "make them Policies(...)")
         self._is_closed = False
         self._subscribers = Subscribers()
-        request_ids = count(1)
-        self._sources: dict[str, _Guarded] = {}
+        self._sources: dict[str, GuardedSource] = {}
+        sources = distinct(sources)
+        pipeline_of = partial(
+            Pipeline,
+            random=random,
+            subscribers=self._subscribers,
+            wall_clock=wall_clock,
+            request_ids=count(1),
+        )
+        connect = partial(
+            AttemptTransport,
+            max_connections=max_connections,
+            max_response_bytes=max_response_bytes,
+            keepalive_s=keepalive_s,
+            max_connection_age_s=max_connection_age_s,
+            ssl_context=ssl_context if transport is not None else context_for(sources, ssl_context),
+            proxy=proxy,
+        )
         for source in sources:
-            expect("a source", source, Source, "make it a Source")
-            if source.name in self._sources:
-                raise ValueError(f"two sources are named {source.name!r}; names must differ")
-            self._sources[source.name] = _Guarded(
-                *address_of(source),
-                Pipeline(
-                    source.policies,
-                    source=source.name,
-                    random=random,
-                    subscribers=self._subscribers,
-                    wall_clock=wall_clock,
-                    request_ids=request_ids,
-                ),
-                # Connections of its own: a source that hangs must not use up another's.
-                transport
-                or AttemptTransport(
-                    max_connections=max_connections,
-                    max_response_bytes=max_response_bytes,
-                    keepalive_s=keepalive_s,
-                    max_connection_age_s=max_connection_age_s,
-                ),
-            )
+            policies = source.policies or default_policies or Policies()
+            # Connections of its own: a source that hangs must not use up another's.
+            wire = connect() if transport is None else transport
+            if transport is None:
+                policies = within_connections(policies, max_connections)
+            pipeline = pipeline_of(policies, source=source.name)
+            self._sources[source.name] = GuardedSource(source, pipeline, wire)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of the sources."""
+        return tuple(self._sources)
 
     def subscribe(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
         """Call `handler` with each event, in the calling task; its exceptions are logged.
@@ -119,7 +131,11 @@ class ResilientClient(JsonCalls):
         self._subscribers.add(handler, kinds)
 
     def breaker(self, source: str) -> CircuitBreaker | None:
-        """Return the circuit breaker of `source`, None if it has none."""
+        """Return the circuit breaker of `source`, None if it has none.
+
+        Raises:
+            ValueError: The source is unknown.
+        """
         return self._guarded(source).pipeline.breaker
 
     def isolate(self, source: str) -> None:
@@ -139,7 +155,11 @@ class ResilientClient(JsonCalls):
         self._breaker(source).reset()
 
     def statistics(self, source: str) -> SourceStatistics:
-        """Return what became of the calls to `source` so far."""
+        """Return what became of the calls to `source` so far.
+
+        Raises:
+            ValueError: The source is unknown.
+        """
         return self._guarded(source).pipeline.statistics()
 
     async def request(
@@ -166,10 +186,7 @@ class ResilientClient(JsonCalls):
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
             httpx.TransportError: See `Pipeline.run`.
         """
-        guarded = self._ready(source)
-        request = build_request(method, guarded.base_url, path, guarded.headers, options)
-        run = _runner(guarded.pipeline, request, overrides_of(options))
-        return await run(partial(_read, guarded.transport, request))
+        return await self._ready(source).request(method, path, options)
 
     @asynccontextmanager
     async def stream(
@@ -196,11 +213,7 @@ class ResilientClient(JsonCalls):
             ValueError, TypeError and others: See `request`.
         """
         guarded = self._ready(source)
-        request = build_request(method, guarded.base_url, path, guarded.headers, options)
-        run = _runner(guarded.pipeline, request, overrides_of(options))
-        opening = streamed(
-            run, partial(_open, guarded.transport, request), idle_timeout_s=idle_timeout_s
-        )
+        opening = guarded.stream(method, path, options, idle_timeout_s=idle_timeout_s)
         async with opening as response:
             yield response
 
@@ -228,37 +241,17 @@ class ResilientClient(JsonCalls):
             raise ValueError(f"{source!r} has no circuit breaker; give its policies one")
         return breaker
 
-    def _ready(self, source: str) -> _Guarded:
+    def _ready(self, source: str) -> GuardedSource:
         if self._is_closed:
             raise RuntimeError(
                 "the client is closed; make another, or close it after its last call"
             )
         return self._guarded(source)
 
-    def _guarded(self, source: str) -> _Guarded:
+    def _guarded(self, source: str) -> GuardedSource:
         expect("source", source, str, "give its name")
         try:
             return self._sources[source]
         except KeyError:
             known = ", ".join(map(repr, self._sources)) or "none"
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
-
-
-async def _open(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
-    response = await transport.handle_async_request(request)
-    response.request = request
-    return response
-
-
-async def _read(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
-    return await read_whole(await _open(transport, request))
-
-
-def _runner(pipeline: Pipeline, request: httpx.Request, overrides: Overrides) -> Run:
-    return partial(
-        pipeline.run,
-        method=request.method,
-        idempotency_key="idempotency-key" in request.headers,
-        overrides=overrides,
-        request=request,
-    )

@@ -134,7 +134,8 @@ class BulkheadFull(ResilienceError):
     def __str__(self) -> str:
         return (
             f"{self.running} calls to {self.source!r} run and {self.waiting} wait; "
-            "call less often, or raise max_concurrent, max_queue or max_wait_s"
+            "call less often, or raise max_queue, max_wait_s or the slots (max_concurrent, "
+            "max_limit of an adaptive limit, max_connections of the client)"
         )
 
 

@@ -5,9 +5,9 @@
 | CallStarted | a call enters the pipeline |
 | CallEnded | it leaves the pipeline, with whatever it returns or raises |
 | AttemptStarted | a request is about to be sent |
-| AttemptSucceeded | its response, any status that is not transient, has been read |
+| AttemptSucceeded | its response, of no transient status, is read (a stream: its headers) |
 | AttemptFailed | it ended in a transient status or in an exception |
-| AttemptCancelled | the caller or the total time-out cancelled it |
+| AttemptCancelled | the caller or the total time-out cancelled it, or a hedge won |
 | RetryScheduled | a transient failure will be followed by another attempt |
 | HedgeStarted | an attempt has not been answered in time: another one is about to be sent |
 | HedgeEnded | the race between an attempt and its hedges is over |
@@ -71,7 +71,7 @@ class AttemptStarted(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSucceeded(CallEvent):
-    """The source answered with `status`, headers and body within `duration_s` seconds."""
+    """The source answered with `status` within `duration_s` seconds, a stream's body left out."""
 
     status: int
     duration_s: float

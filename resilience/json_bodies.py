@@ -6,6 +6,7 @@ what the `json` module makes of them.
 
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -41,6 +42,11 @@ def encode(value: object) -> bytes:
         )
     except RecursionError as error:
         raise ValueError("the JSON body is nested too deeply; send a flatter one") from error
+    except ValueError as error:
+        raise ValueError(
+            f"JSON cannot say the body ({error}): it has no NaN, no infinity and nothing that "
+            "holds itself; send null or text instead"
+        ) from error
     check_text("json", text)
     return text.encode()
 
@@ -88,9 +94,14 @@ _STRICT_AND_FINITE = json.JSONDecoder(parse_constant=_no_number, parse_float=_fi
 _NO_NUMBERS = (b"NaN", b"Infinity")
 
 
+def _body_of(response: httpx.Response) -> bytes:
+    """Return the body without the byte order mark that some servers begin with (RFC 8259 8.1)."""
+    return response.content.removeprefix(BOM_UTF8)
+
+
 def _plain(response: httpx.Response, as_type: type[T]) -> T:
     try:
-        value = _STRICT_AND_FINITE.decode(response.content.decode("utf-8-sig"))
+        value = _STRICT_AND_FINITE.decode(_body_of(response).decode())
     except (ValueError, RecursionError) as error:
         raise InvalidBody(response, f"it is not JSON ({error})") from error
     if not isinstance(value, as_type):
@@ -105,21 +116,21 @@ def _typed(same: SameForm) -> Callable[[httpx.Response], Any]:
     adapter = TypeAdapter(same.form)
 
     def read(response: httpx.Response) -> Any:  # noqa: ANN401 - an `as_type`
-        _refuse_no_numbers(response)
+        _refuse_nan(response)
         try:
-            return adapter.validate_json(response.content)
+            return adapter.validate_json(_body_of(response))
         except ValidationError as error:
             raise InvalidBody(response, _first_complaint(error.errors())) from error
 
     return read
 
 
-def _refuse_no_numbers(response: httpx.Response) -> None:
+def _refuse_nan(response: httpx.Response) -> None:
     """Raise InvalidBody at a NaN or an infinity, which pydantic's parser lets through.
 
     It has no switch for that beside a setting of each model.
     """
-    body = response.content
+    body = _body_of(response)
     if not any(word in body for word in _NO_NUMBERS):
         return  # nearly always, and far cheaper than parsing twice
     try:

@@ -17,6 +17,9 @@ TRANSIENT_ERRORS = (
 """Errors that another attempt may cure. httpx's other transport errors are the caller's mistakes
 (LocalProtocolError, UnsupportedProtocol) and fail again however often they are tried."""
 
+TOO_MANY_REQUESTS = int(HTTPStatus.TOO_MANY_REQUESTS)
+"""A plain number, because the enumeration's look-up costs a hundredth of a call."""
+
 _TRANSIENT_CLIENT_ERRORS = frozenset({408, 429})
 _ANSWERED = (ResponseTooLarge, httpx.DecodingError)
 

@@ -223,7 +223,8 @@ class Pipeline:
         return None
 
     def _admission(self, inner: Layer) -> AdmissionLayer:
-        rules = self._policies.breaker
+        own = self._policies  # an impatient call's time-out is nothing against the source
+        rules = own.breaker
         return AdmissionLayer(
             inner,
             breaker=self.breaker,
@@ -231,6 +232,7 @@ class Pipeline:
             adaptive=self.adaptive,
             bucket=self.bucket,
             counts_429=rules is not None and rules.counts_429,
+            attempt_limit_s=own.attempt_timeout_s or own.total_timeout_s,
             subscribers=self._told,
             counts=self._counts,
             wall_clock=self._wall_clock,

@@ -19,6 +19,7 @@ _LABEL = r"[a-z0-9_-]{1,63}"  # RFC 1035 2.3.4, and the underscore of many a con
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _MAX_PORT = 65_535
+_CREDENTIALS = re.compile(r"(?<=//)[^/?#]*(?=@)")
 _SEPARATOR = re.compile(r"[/\\]")  # some servers take the one for the other
 
 
@@ -84,8 +85,8 @@ def check_path(path: str) -> None:
     """Refuse a path that would lead elsewhere than below the base URL, or not be sent whole.
 
     Raises:
-        TypeError, ValueError: It is no text, does not begin with "/", climbs by "..", however
-            that is written, or has a fragment.
+        ValueError: It does not begin with "/", climbs by "..", however that is written, or has a
+            fragment.
     """
     if path and not path.startswith("/"):
         raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')
@@ -95,19 +96,26 @@ def check_path(path: str) -> None:
         raise ValueError(f'path climbs out of the base URL by "..": {path!r}; write where it leads')
 
 
+def without_credentials(url: str) -> str:
+    """Return a URL to show, its user and password masked."""
+    return _CREDENTIALS.sub("***", url)
+
+
 def complaint_about_base_url(base_url: str) -> str | None:
     """Return what is wrong with a base URL, None if requests can be sent below it."""
+    shown = without_credentials(base_url)
     try:
         url = httpx.URL(base_url)
     except (httpx.InvalidURL, ValueError) as error:
-        return f"base_url must be an absolute http(s) URL, got {base_url!r} ({error}); {_LIKE}"
+        why = "" if "@" in base_url else f" ({error})"  # it may quote half of a password
+        return f"base_url must be an absolute http(s) URL, got {shown!r}{why}; {_LIKE}"
     if url.scheme not in {"http", "https"} or not url.host or "?" in base_url or "#" in base_url:
-        return f"base_url must be an absolute http(s) URL, got {base_url!r}; {_LIKE}"
+        return f"base_url must be an absolute http(s) URL, got {shown!r}; {_LIKE}"
     host = url.raw_host.decode("ascii")
     if ":" not in host and not _HOST_NAME.fullmatch(host):
-        return f"base_url must name a host, which {host!r} cannot be, got {base_url!r}; {_LIKE}"
+        return f"base_url must name a host, which {host!r} cannot be, got {shown!r}; {_LIKE}"
     if url.port is not None and not 1 <= url.port <= _MAX_PORT:
-        return f"base_url must have a port in 1..{_MAX_PORT}, got {base_url!r}; {_LIKE}"
+        return f"base_url must have a port in 1..{_MAX_PORT}, got {shown!r}; {_LIKE}"
     return None
 
 

@@ -1,6 +1,6 @@
 """A source of data over HTTP, and the policies that guard calls to it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -13,7 +13,7 @@ from resilience.kinds import expect, expect_number
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.rate_limit import RateLimit
 from resilience.retry_settings import RetrySettings
-from resilience.sendable import check_headers, complaint_about_base_url
+from resilience.sendable import check_headers, complaint_about_base_url, without_credentials
 
 _SHORTEST_TIMEOUT_S = 0.01
 _SECONDS = "it is a number of seconds, or None for no limit"
@@ -44,7 +44,8 @@ class Policies:
     Attributes:
         fallback: Answers when the call has failed.
         total_timeout_s: Limit on the whole call in seconds, retries and waits included,
-            10 ms..24 h.
+            10 ms..24 h. Where it ends an attempt that has had all the time that an attempt may
+            take, the breaker counts a time-out of the source.
         retry: Repeats attempts that failed transiently.
         hedge: Sends a second attempt beside one that is slow.
         bulkhead: Limits how many attempts run at once.
@@ -76,13 +77,12 @@ class Policies:
             if (value := getattr(self, name)) is not None and not isinstance(value, kind):
                 expect(name, value, kind, f"make it a {kind.__name__}, or None for no such policy")
         total_s, attempt_s = self.total_timeout_s, self.attempt_timeout_s
-        complaints = (
+        refuse(
             complaint_about_timeout("total_timeout_s", total_s),
             complaint_about_timeout("attempt_timeout_s", attempt_s),
         )
         too_long = total_s is not None and attempt_s is not None and attempt_s > total_s
         refuse(
-            *complaints,
             f"attempt_timeout_s must be at most total_timeout_s ({total_s:g}), got {attempt_s:g}; "
             "lower the one or raise the other"
             if too_long
@@ -123,8 +123,11 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
 
     Raises:
         ValueError: A value is out of range, or does not fit the others.
-        TypeError: A time-out is no number, or `retry` no RetrySettings.
+        TypeError: A time-out is no number, `retry` no RetrySettings, or another policy is given.
     """
+    if not overrides.keys() <= Overrides.__annotations__.keys():
+        shared = ", ".join(sorted(overrides.keys() - Overrides.__annotations__.keys()))
+        raise TypeError(f"a call cannot replace {shared}, which all calls to the source share")
     total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
     if total_s is not None:
         expect_number("total_timeout_s", total_s, _SECONDS)
@@ -157,7 +160,7 @@ class _FixedHeaders(Mapping[str, str]):
         return repr(self._values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Source:
     """An HTTP API that calls go to; it never changes, and can be a key.
 
@@ -165,8 +168,9 @@ class Source:
         name: What calls, errors and events name it by.
         base_url: Where it is, with scheme and host; paths of calls are appended. A user and a
             password in it are sent as an Authorization header, unless `headers` has one.
-        headers: Sent with every request; copied. They may be secret, so `repr` leaves them out.
-        policies: What guards the calls.
+        headers: Sent with every request; copied. They may be secret: `repr` leaves them out, and
+            masks user and password of the URL.
+        policies: What guards the calls; None for those that the client has for all.
 
     Raises:
         ValueError: The name is empty, the URL is no absolute http(s) one with a port in 1..65535,
@@ -176,16 +180,37 @@ class Source:
 
     name: str
     base_url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    policies: Policies = field(default_factory=Policies)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    policies: Policies | None = None
 
     def __post_init__(self) -> None:
         expect("name", self.name, str, "write it as text")
         expect("base_url", self.base_url, str, "write it as text")
-        expect("policies", self.policies, Policies, "leave it out for none, or make it Policies()")
+        if self.policies is not None:
+            expect("policies", self.policies, Policies, "make it Policies(...), or leave it out")
         check_headers(self.headers)
         refuse(
             None if self.name else "name must not be empty; calls and events go by it",
             complaint_about_base_url(self.base_url),
         )
         object.__setattr__(self, "headers", _FixedHeaders(self.headers))
+
+    def __repr__(self) -> str:
+        address = without_credentials(self.base_url)
+        return f"Source(name={self.name!r}, base_url={address!r}, policies={self.policies!r})"
+
+
+def distinct(sources: Iterable[Source]) -> tuple[Source, ...]:
+    """Return the sources.
+
+    Raises:
+        TypeError: One is no Source.
+        ValueError: Two share a name.
+    """
+    names = set()
+    for source in (sources := tuple(sources)):
+        expect("a source", source, Source, "make it a Source")
+        if source.name in names:
+            raise ValueError(f"two sources are named {source.name!r}; names must differ")
+        names.add(source.name)
+    return sources

@@ -130,7 +130,7 @@ class TokenBucket:
             self._serve()
 
     def pause(self, pause_s: float) -> float:
-        """Send nothing for `pause_s` seconds, at most `max_pause_s`; return what was left of both.
+        """Send nothing for `pause_s` seconds, at most `max_pause_s`; return the seconds it will be.
 
         Pauses do not add up: the one that ends last counts. Tokens saved up are dropped, so that
         the source is then called again at its rate and not in a burst.

@@ -1,4 +1,4 @@
-"""The outermost layer: a limit on the whole call."""
+"""The layer that limits the whole call in time."""
 
 import httpx
 

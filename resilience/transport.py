@@ -5,8 +5,9 @@ httpx's own transport loses pool slots when a call is cancelled, which every att
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
-from typing import Any, ClassVar
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import aiohttp
@@ -14,8 +15,13 @@ import httpx
 from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
-from resilience.errors import ResponseTooLarge, StaleConnection
+from resilience.bounded_response import BoundedResponse
+from resilience.errors import StaleConnection
+from resilience.kinds import expect
+from resilience.name_lookup import OwnThreadsResolver
+from resilience.proxy import proxy_at
 from resilience.ranges import DAY_S, outside, refuse
+from resilience.source import Source
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
 DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
@@ -23,7 +29,7 @@ DEFAULT_MAX_CONNECTION_AGE_S = 120.0  # a busy connection never asks DNS again: 
 
 
 class AttemptTransport(AiohttpTransport):
-    """Sends a request exactly once: no hidden retry, no redirect, no cookie, no proxy.
+    """Sends a request exactly once: no hidden retry, no redirect, no cookie.
 
     No time-outs of its own either; whoever calls it limits it. A body read whole (`aread`) that
     outgrows `max_response_bytes` after decoding raises ResponseTooLarge and costs its connection;
@@ -31,14 +37,19 @@ class AttemptTransport(AiohttpTransport):
 
     Args:
         max_connections: Open connections, all hosts together, 1..65535; more requests wait.
+            Whoever limits what is sent must wait before: see `Pipeline`.
         max_response_bytes: Largest decoded body, in bytes.
         keepalive_s: How long an idle connection is kept, in seconds.
         max_connection_age_s: How long after its first request a connection is still used, in
             seconds; a new one looks the host's name up again.
+        ssl_context: For https; None trusts the usual authorities, or those of SSL_CERT_FILE and
+            SSL_CERT_DIR. It takes some 40 ms to make: share one.
+        proxy: URL of an HTTP proxy, with user and password if it asks for them; None for none,
+            whatever the environment says.
 
     Raises:
-        ValueError: A value is out of range.
-        TypeError: A value is no number.
+        ValueError: A value is out of range, or `proxy` no URL of a proxy.
+        TypeError: A value is of the wrong kind.
     """
 
     def __init__(
@@ -48,6 +59,8 @@ class AttemptTransport(AiohttpTransport):
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
+        ssl_context: ssl.SSLContext | None = None,
+        proxy: str | None = None,
     ) -> None:
         refuse(
             outside("max_connections", max_connections, 1, 65_535, "100 is usual", whole=True),
@@ -55,7 +68,18 @@ class AttemptTransport(AiohttpTransport):
             outside("keepalive_s", keepalive_s, 0, DAY_S, "it is in seconds"),
             outside("max_connection_age_s", max_connection_age_s, 0, DAY_S, "it is in seconds"),
         )
-        super().__init__(trust_env=False, client=self._open_session)
+        if ssl_context is not None:
+            expect(
+                "ssl_context", ssl_context, ssl.SSLContext, "make it ssl.create_default_context()"
+            )
+        via = None if proxy is None else proxy_at(proxy)
+        # aiohttp sends them to open a tunnel, and else only with the first request of a connection.
+        self._proxy_credentials = None if via is None else via.headers.get("Proxy-Authorization")
+        super().__init__(
+            verify=True if ssl_context is None else ssl_context,
+            proxy=via,
+            client=self._open_session,
+        )
         self._is_closed = False
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
@@ -71,13 +95,15 @@ class AttemptTransport(AiohttpTransport):
         """
         if self._is_closed:
             raise RuntimeError("the client is closed; close it after its last call has ended")
+        if request.url.scheme == "http" and self._proxy_credentials is not None:
+            request.headers["Proxy-Authorization"] = self._proxy_credentials
         try:
             response = await super().handle_async_request(request)
         except (httpx.TransportError, aiohttp.ClientError) as error:
             raise _in_httpx_terms(error, request) from error
         if not isinstance(response.stream, httpx.AsyncByteStream):
             raise TypeError(f"an async stream was expected, got {response.stream!r}")
-        return _BoundedResponse(
+        return BoundedResponse(
             response.status_code,
             headers=response.headers,
             stream=_Body(response.stream, request),
@@ -97,6 +123,7 @@ class AttemptTransport(AiohttpTransport):
                 limit=self._max_connections,
                 keepalive_timeout=self._keepalive_s,
                 ssl=self.ssl_context,
+                resolver=OwnThreadsResolver(),
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             response_class=_ageing_response(self._max_connection_age_s),
@@ -106,6 +133,19 @@ class AttemptTransport(AiohttpTransport):
         # policies; it offers no public switch.
         session._retry_connection = False  # noqa: SLF001
         return session
+
+
+def context_for(sources: Iterable[Source], given: ssl.SSLContext | None) -> ssl.SSLContext:
+    """Return the TLS context that transports to all these sources share.
+
+    One that trusts the usual authorities takes some 40 ms and a megabyte to make, which sources
+    without TLS need not pay.
+    """
+    if given is not None:
+        return given
+    if any(source.base_url.lower().startswith("https:") for source in sources):
+        return httpx.create_ssl_context()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _StaleConnectionError(aiohttp.ClientConnectionError):
@@ -127,11 +167,16 @@ class _ReuseAwareResponse(aiohttp.ClientResponse):
             if age_s >= self.max_connection_age_s:
                 protocol.force_close()  # once this response has been read
         try:
-            return await super().start(connection)
+            response = await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             if reused:
                 raise _StaleConnectionError(str(error)) from error
             raise
+        if self.reason is not None:
+            self.reason = self.reason.encode(
+                "ascii", "replace"
+            ).decode()  # httpx-aiohttp has no other
+        return response
 
 
 def _ageing_response(max_connection_age_s: float) -> type[_ReuseAwareResponse]:
@@ -162,32 +207,10 @@ class _Body(httpx.AsyncByteStream):
         await self._raw.aclose()
 
 
-class _BoundedResponse(httpx.Response):
-    """Bounds the decoded body, so that a small compressed one cannot fill memory either."""
-
-    def __init__(self, status_code: int, *, limit_bytes: int, **rest: Any) -> None:  # noqa: ANN401
-        super().__init__(status_code, **rest)
-        self._limit_bytes = limit_bytes
-        self._is_gathered = False
-
-    async def aread(self) -> bytes:
-        self._is_gathered = True
-        return await super().aread()
-
-    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
-        if "," in self.headers.get("content-encoding", ""):
-            # Two decoders in a row make a gigabyte of a thousand bytes before anybody can count.
-            raise httpx.DecodingError("encoded more than once", request=self.request)
-        received = 0
-        async for chunk in super().aiter_bytes(chunk_size):
-            received += len(chunk)
-            if self._is_gathered and received > self._limit_bytes:
-                raise ResponseTooLarge(self._limit_bytes)
-            yield chunk
-
-
 _HTTPX_ERRORS: tuple[tuple[type[aiohttp.ClientError], type[httpx.TransportError]], ...] = (
     (_StaleConnectionError, StaleConnection),
+    (aiohttp.ClientProxyConnectionError, httpx.ProxyError),
+    (aiohttp.ClientHttpProxyError, httpx.ProxyError),
     (aiohttp.ClientConnectorError, httpx.ConnectError),
     (aiohttp.ServerDisconnectedError, httpx.RemoteProtocolError),
     (aiohttp.ClientPayloadError, httpx.RemoteProtocolError),

@@ -24,6 +24,7 @@ class WaitingLine:
     @property
     def head_deadline_s(self) -> float:
         """Return until when the head waits, on the event loop's clock; infinite if nobody does."""
+        self._drop_cancelled()
         return next(iter(self._turns.values()), math.inf)
 
     async def wait(
@@ -70,8 +71,10 @@ class WaitingLine:
         return refused
 
     def _pop(self) -> asyncio.Future[None] | None:
-        while self._turns:
-            turn, _ = self._turns.popitem(last=False)
-            if not turn.done():  # a cancelled waiter that has not run since
-                return turn
-        return None
+        self._drop_cancelled()
+        return self._turns.popitem(last=False)[0] if self._turns else None
+
+    def _drop_cancelled(self) -> None:
+        """Forget those at the head who were cancelled and have not run since."""
+        while self._turns and next(iter(self._turns)).done():
+            self._turns.popitem(last=False)

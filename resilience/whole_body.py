@@ -9,17 +9,16 @@ from resilience.outcome import is_transient_status
 async def read_whole(response: httpx.Response) -> httpx.Response:
     """Return the response with its body read.
 
-    A transient status (5xx, 408, 429) speaks for itself: where its body is too large or cannot be
-    decoded, the response is returned with an empty one, so that it is retried and judged as what
-    it is.
+    A transient status (5xx, 408, 429) speaks for itself: where its body is too large, cannot be
+    decoded or ends before its end, the response is returned with an empty one, so that it is
+    retried and judged as what it is.
 
     Raises:
-        ResponseTooLarge, httpx.DecodingError: The body of any other response.
-        httpx.TransportError: The network failed.
+        ResponseTooLarge, httpx.DecodingError, httpx.TransportError: The body of any other response.
     """
     try:
         await response.aread()
-    except (ResponseTooLarge, httpx.DecodingError):
+    except (ResponseTooLarge, httpx.DecodingError, httpx.TransportError):
         await response.aclose()
         if not is_transient_status(response.status_code):
             raise

@@ -9,6 +9,8 @@
     caller        the scenario for whoever calls it over HTTP
     service       each server, and the caller of both, as a process of its own
     paint         colour, where it is wanted
+    output        lines to standard output, until nobody takes them
+    interrupt     Ctrl-C
 
 The servers are real ones on loopback ports; nothing leaves the machine.
 """

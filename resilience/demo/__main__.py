@@ -9,33 +9,56 @@ from random import Random
 import stamina.instrumentation
 
 from resilience.demo.http_server import serving
+from resilience.demo.interrupt import end_at_once_on_interrupt
+from resilience.demo.output import UNWRITABLE, Output, complain, end_without_output
 from resilience.demo.paint import wants_colour
 from resilience.demo.round import Round
 from resilience.demo.scenario import plan
 from resilience.demo.servers import CryptoExchange, Weather
 
-_INTERRUPTED = 130
+_EPILOG = """\
+Colour is used on a terminal unless NO_COLOR is set.
+
+exit codes:
+  0    fine
+  1    the summary does not add up, or the output cannot be written
+  2    the command is wrong
+  130  interrupted
+  141  the reader of the output has gone away
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demo; return 0, or 1 if the summary does not add up."""
+    """Run the demo; return its exit code, see `--help`."""
+    seed = _parser().parse_args(argv).seed
+    if sys.stdout is None:
+        complain("there is no standard output; leave it open, or send it to a file")
+        return UNWRITABLE
+    stamina.instrumentation.set_on_retry_hooks([])  # the timeline tells of retries
+    output = Output(sys.stdout)
+    complaints = asyncio.run(_play(seed, output, colour=wants_colour(sys.stdout)))
+    if output.failure is not None:
+        return end_without_output(output.failure)
+    for sentence in complaints:
+        complain(sentence)
+    return 1 if complaints else 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m resilience.demo",
-        description="100 requests to two unwell servers on this machine, in about 10 s.",
-        epilog="Colour is used on a terminal unless NO_COLOR is set.",
+        description="100 requests to two unwell servers on this machine, in about 12 s.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--seed", type=int, default=1, help="of jitter and of failures (default: %(default)s)"
     )
-    seed = parser.parse_args(argv).seed
-    stamina.instrumentation.set_on_retry_hooks([])  # the timeline tells of retries
-    try:
-        return asyncio.run(_run(seed))
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    return parser
 
 
-async def _run(seed: int) -> int:
+async def _play(seed: int, output: Output, *, colour: bool) -> list[str]:
+    """Play the scenario until its end or that of the output; return what does not add up."""
     loop = asyncio.get_running_loop()
     crypto = CryptoExchange(loop.time, Random(seed))
     weather = Weather(loop.time)
@@ -46,23 +69,17 @@ async def _run(seed: int) -> int:
             crypto_url=crypto_url,
             weather_url=weather_url,
             random=Random(seed),
-            write=_say,
-            colour=wants_colour(sys.stdout),
+            write=output.write,
+            colour=colour,
         ) as played,
     ):
-        async with asyncio.TaskGroup() as calls:
-            for request in plan():
-                calls.create_task(played.make(request))
-        broken = played.conclude()
-    for sentence in broken:
-        sys.stderr.write(f"{sentence}\n")
-    return 1 if broken else 0
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+        weather.begin()
+        async with asyncio.TaskGroup() as tasks:
+            requests = tasks.create_task(played.make_all(plan()))
+            output.on_failure = requests.cancel
+        return played.conclude()
 
 
 if __name__ == "__main__":
+    end_at_once_on_interrupt()
     sys.exit(main())

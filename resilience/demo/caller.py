@@ -43,8 +43,7 @@ class Caller:
         write: Callable[[str], object],
         plan: Callable[[], Iterator[PlannedRequest]] = repeated_plan,
     ) -> None:
-        self._crypto_url = crypto_url
-        self._weather_url = weather_url
+        self._urls = (crypto_url, weather_url)
         self._seed = seed
         self._write = write
         self._plan = plan
@@ -84,19 +83,26 @@ class Caller:
         return f"{_CLASSES[request.source]}_{outcome}"
 
     async def _begin(self) -> Round:
-        troubles = [await _start_anew(url) for url in (self._crypto_url, self._weather_url)]
+        async with AsyncExitStack() as opened, _begin_client() as http:
+            # Its clock first, so that the weather does not fall ill before its time.
+            begun = await opened.enter_async_context(self._new_round())
+            troubles = [await _start_anew(http, url) for url in self._urls]
+            self._open = opened.pop_all()
         self._rounds += 1
         self._write(f"ROUND {self._rounds}: {'; '.join(troubles)}")
         self._requests = self._plan()
-        begun = Round(
-            crypto_url=self._crypto_url,
-            weather_url=self._weather_url,
+        self._round = begun
+        return begun
+
+    def _new_round(self) -> Round:
+        crypto_url, weather_url = self._urls
+        return Round(
+            crypto_url=crypto_url,
+            weather_url=weather_url,
             random=Random(self._seed),
             write=self._write,
             colour=False,
         )
-        self._round = await self._open.enter_async_context(begun)
-        return begun
 
     async def _end(self) -> None:
         if self._round is None:
@@ -109,8 +115,11 @@ class Caller:
         await self._open.aclose()
 
 
-async def _start_anew(url: str) -> str:
+def _begin_client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(trust_env=False, timeout=_BEGIN_TIMEOUT_S)
+
+
+async def _start_anew(http: httpx.AsyncClient, url: str) -> str:
     """Return what is wrong with the server from now on, in words."""
-    async with httpx.AsyncClient(trust_env=False, timeout=_BEGIN_TIMEOUT_S) as http:
-        reply = (await http.post(f"{url}/begin")).raise_for_status()
+    reply = (await http.post(f"{url}/begin")).raise_for_status()
     return str(reply.json()["trouble"])

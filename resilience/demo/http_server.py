@@ -4,12 +4,15 @@ import asyncio
 import contextlib
 import json
 import re
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 _HOST = "127.0.0.1"
+_REQUEST_LINE = re.compile(rb"[A-Z]+ ([!-~]+) HTTP/1\.\d\r\n")
 _CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)\r\n")
+_BROKEN_OFF = (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,34 +45,37 @@ async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[str]:
     """Serve on a loopback port, a free one by default; yield the base URL.
 
     Raises:
-        OSError: The port is taken.
+        OSError: The port is taken, or not ours to take.
     """
-    async with asyncio.TaskGroup() as connections:
-        tasks: set[asyncio.Task[None]] = set()
+    with socket.create_server((_HOST, port)) as listener:
+        async with asyncio.TaskGroup() as connections:
+            tasks: set[asyncio.Task[None]] = set()
 
-        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = connections.create_task(_converse(answer, reader, writer))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
+            def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                task = connections.create_task(_converse(answer, reader, writer))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
 
-        server = await asyncio.start_server(accept, _HOST, port)
-        try:
-            yield f"http://{_HOST}:{server.sockets[0].getsockname()[1]}"
-        finally:
-            server.close()
-            for task in tasks:
-                task.cancel()
+            server = await asyncio.start_server(accept, sock=listener)
+            try:
+                yield f"http://{_HOST}:{listener.getsockname()[1]}"
+            finally:
+                server.close()
+                for task in tasks:
+                    task.cancel()
 
 
 async def _converse(
     answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError), _closing(writer):
+    with contextlib.suppress(*_BROKEN_OFF), _closing(writer):
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
+            asked = _REQUEST_LINE.match(head)
+            if asked is None:  # no HTTP
+                return
             await reader.readexactly(_length(head))
-            target = head.split(b" ", 2)[1].decode()
-            writer.write((await answer(target)).encoded())
+            writer.write((await answer(asked[1].decode())).encoded())
             await writer.drain()
 
 

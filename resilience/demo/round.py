@@ -1,7 +1,7 @@
 """The scenario played once, by a client of its own."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from random import Random
 from types import TracebackType
@@ -69,6 +69,12 @@ class Round:
         except (ResilienceError, httpx.TransportError):
             return Outcome.FAILED
         return Outcome.OK if response.is_success else Outcome.FAILED
+
+    async def make_all(self, requests: Iterable[PlannedRequest]) -> None:
+        """Make requests, each when its time has come; return when all have ended."""
+        async with asyncio.TaskGroup() as calls:
+            for request in requests:
+                calls.create_task(self.make(request))
 
     def conclude(self) -> list[str]:
         """Write the summary; return what does not add up in it, a sentence each."""

@@ -7,6 +7,9 @@ from itertools import count
 from resilience import BreakerSettings, Policies, RateLimit, RetrySettings, Source
 from resilience.demo.servers import CRYPTO, WEATHER
 
+MAX_RETRIES = {CRYPTO: 4, WEATHER: 2}
+FAILURES_TO_OPEN = 5  # in a row
+
 _ROUNDS = 5
 _ROUND_EVERY_S, _FIRST_ROUND_S = 1.8, 0.9
 _PRICES_A_ROUND, _PRICE_EVERY_S = 10, 0.04
@@ -55,17 +58,19 @@ def repeated_plan() -> Iterator[PlannedRequest]:
 
 def sources(*, crypto_url: str, weather_url: str) -> tuple[Source, Source]:
     """Return the two sources: one limited too loosely by its client, one strictly."""
-    breaker = BreakerSettings(failure_ratio=None, consecutive_failures=5, break_s=1.5)
+    breaker = BreakerSettings(
+        failure_ratio=None, consecutive_failures=FAILURES_TO_OPEN, break_s=1.5
+    )
     crypto = Policies(
         total_timeout_s=20,
-        retry=RetrySettings(max_retries=4, base_delay_s=0.2),
+        retry=RetrySettings(max_retries=MAX_RETRIES[CRYPTO], base_delay_s=0.2),
         rate_limit=RateLimit.per_second(20, burst=10),
         breaker=breaker,
         attempt_timeout_s=2,
     )
     weather = Policies(
         total_timeout_s=20,
-        retry=RetrySettings(max_retries=2, base_delay_s=0.1),
+        retry=RetrySettings(max_retries=MAX_RETRIES[WEATHER], base_delay_s=0.1),
         rate_limit=RateLimit.per_second(5, burst=2),
         breaker=breaker,
         attempt_timeout_s=2,

@@ -46,6 +46,8 @@ class CryptoExchange:
 class Weather:
     """Answers with 500 from second 1.5 to second 4.5 of its life, if it falls ill.
 
+    Its life begins when it is made, and anew with `begin`.
+
     Args:
         clock: Returns monotonic seconds.
         falls_ill: Whether it does.
@@ -58,6 +60,10 @@ class Weather:
         self.trouble = f"{WEATHER} is well"
         if falls_ill:
             self.trouble = f"{WEATHER} answers 500 from {ILL_FROM_S} s to {ILL_UNTIL_S} s"
+
+    def begin(self) -> None:
+        """Begin its life anew."""
+        self._born_s = self._clock()
 
     async def __call__(self, target: str) -> Reply:
         """Answer a request."""

@@ -5,11 +5,13 @@ wrong with them: {"trouble": "…"}. The weather falls ill only if $WEATHER_FALL
 `caller` plays the scenario with the servers at $CRYPTO_URL and $WEATHER_URL, see `caller.Caller`,
 and writes the timeline and the summary of each round to stdout.
 
-Each service answers 200 on /health, and ends with SIGTERM.
+Each service answers 200 on /health, and ends with SIGTERM. One that cannot start says why on stderr
+and ends with exit code 2. A caller whose output cannot be written ends as the demo does.
 """
 
 import argparse
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -18,32 +20,62 @@ from random import Random
 
 import stamina.instrumentation
 
+from resilience import Source
 from resilience.demo.caller import Caller
 from resilience.demo.http_server import Answer, Reply, serving
+from resilience.demo.interrupt import end_at_once_on_interrupt
+from resilience.demo.output import Output, complain, end_without_output
 from resilience.demo.servers import CryptoExchange, Weather
+
+_MODULE = "resilience.demo.service"
+_UNUSABLE = 2
+_LAST_PORT = 65535
+
+
+class UnusableError(Exception):
+    """What was asked for cannot be had; the message says what to change."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(prog="python -m resilience.demo.service")
+    """Serve until SIGTERM or SIGINT; return the exit code."""
+    parser = argparse.ArgumentParser(prog=f"python -m {_MODULE}")
     parser.add_argument("name", choices=("crypto", "weather", "caller"))
-    parser.add_argument("--port", type=int, required=True, help="on the loopback interface")
+    parser.add_argument("--port", type=_port, required=True, help="on the loopback interface")
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     wanted = parser.parse_args(argv)
     stamina.instrumentation.set_on_retry_hooks([])  # the timeline tells of retries
-    asyncio.run(_serve(wanted.name, wanted.port, wanted.seed))
-    return 0
+    output = Output(sys.stdout)
+    try:
+        asyncio.run(_serve(wanted.name, wanted.port, wanted.seed, output))
+    except UnusableError as error:
+        complain(str(error))
+        return _UNUSABLE
+    return 0 if output.failure is None else end_without_output(output.failure)
 
 
-async def _serve(name: str, port: int, seed: int) -> None:
+def _port(text: str) -> int:
+    if text.isdecimal() and 1 <= int(text) <= _LAST_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a port is a number in 1..{_LAST_PORT}, got {text!r}")
+
+
+async def _serve(name: str, port: int, seed: int, output: Output) -> None:
     stopped = asyncio.Event()
+    output.on_failure = stopped.set
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with serving(_healthy(_answering(name, seed)), port=port):
-        await stopped.wait()
+    answer = _healthy(_answering(name, seed, output))
+    try:
+        async with serving(answer, port=port):
+            await stopped.wait()
+    except OSError as error:
+        reason = os.strerror(error.errno or errno.EADDRINUSE)
+        raise UnusableError(
+            f"--port {port} cannot be used ({reason}); choose another, or free this one"
+        ) from error
 
 
-def _answering(name: str, seed: int) -> Answer:
+def _answering(name: str, seed: int, output: Output) -> Answer:
     loop = asyncio.get_running_loop()
     if name == "crypto":
         return Restartable(lambda: CryptoExchange(loop.time, Random(seed)))
@@ -51,23 +83,33 @@ def _answering(name: str, seed: int) -> Answer:
         falls_ill = _switch("WEATHER_FALLS_ILL")
         return Restartable(lambda: Weather(loop.time, falls_ill=falls_ill))
     return Caller(
-        crypto_url=os.environ["CRYPTO_URL"],
-        weather_url=os.environ["WEATHER_URL"],
+        crypto_url=_server_url("CRYPTO_URL"),
+        weather_url=_server_url("WEATHER_URL"),
         seed=seed,
-        write=_log,
+        write=output.write,
     )
+
+
+def _server_url(name: str) -> str:
+    url = os.environ.get(name)
+    if url is None:
+        server = name.removesuffix("_URL").lower()
+        raise UnusableError(
+            f"{name} is not set; set it to where `python -m {_MODULE} {server} --port 5411` "
+            "listens: http://127.0.0.1:5411"
+        )
+    try:
+        Source(name=name, base_url=url)
+    except ValueError as error:
+        raise UnusableError(f"{name}: {error}") from error
+    return url
 
 
 def _switch(name: str) -> bool:
     value = os.environ.get(name, "false")
     if value not in {"true", "false"}:
-        sys.exit(f'{name} must be "true" or "false", got {value!r}')
+        raise UnusableError(f'{name} must be "true" or "false", got {value!r}')
     return value == "true"
-
-
-def _log(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def _healthy(answer: Answer) -> Answer:
@@ -97,4 +139,5 @@ class Restartable:
 
 
 if __name__ == "__main__":
+    end_at_once_on_interrupt()
     sys.exit(main())

@@ -1,25 +1,25 @@
 """What became of the calls, and what must add up."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from resilience import SourceStatistics
 
-_COLUMNS = (
+_FIGURES = (
     *("Source", "Requests", "OK", "Failed", "Attempts", "Retries", "RL waits", "RL wait total"),
     *("HTTP 429", "CB opened", "CB rejects", "Circuit", "Finished at"),
 )
+_GAP = "  "
 
 
 def summary(of: Sequence[SourceStatistics], *, began_s: float) -> list[str]:
-    """Return the lines of a table, a row a source.
+    """Return the lines of a table: a row a figure and a column a source, for narrow terminals.
 
     Args:
         of: What was counted.
         began_s: What "Finished at" counts from, on the event loop's clock.
     """
-    rows = [_COLUMNS, *(_cells(each, began_s) for each in of)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    columns = [_aligned(_cells(each, began_s), str.rjust) for each in of]
+    return [_GAP.join(row) for row in zip(_aligned(_FIGURES, str.ljust), *columns, strict=True)]
 
 
 def broken_identities(of: Iterable[SourceStatistics]) -> Iterator[str]:
@@ -35,6 +35,11 @@ def broken_identities(of: Iterable[SourceStatistics]) -> Iterator[str]:
                 f"{each.source}: Retries = Attempts + CB rejects - Requests does not hold: "
                 f"{each.retries} != {each.attempts} + {each.circuit_rejects} - {each.requests}"
             )
+
+
+def _aligned(cells: Sequence[str], justify: Callable[[str, int], str]) -> list[str]:
+    width = max(map(len, cells))
+    return [justify(cell, width) for cell in cells]
 
 
 def _cells(of: SourceStatistics, began_s: float) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from resilience import (
     ServerRateLimited,
 )
 from resilience.demo.paint import Colour, painted
+from resilience.demo.scenario import FAILURES_TO_OPEN, MAX_RETRIES
 from resilience.errors import Cause
 
 
@@ -30,7 +31,7 @@ class Line:
 
 
 class Timeline:
-    """Writes a line for each event worth one; subscribe `on_event`.
+    """Writes a line for each event of the scenario worth one; subscribe `on_event`.
 
     Args:
         write: Takes a line without its end.
@@ -73,11 +74,11 @@ def told(event: Event, *, was_half_open: bool) -> Line | None:
     """
     match event:
         case ServerRateLimited():
-            text = f"the server answered 429; all calls to it pause for {_ms(event.pause_s)}"
+            pause = f"all calls to it pause for {_ms(event.pause_s)}"
+            text = f"the server answered 429 with Retry-After; {pause}"
             return Line(kind="HTTP-429", text=text, colour=Colour.MAGENTA)
         case RetryScheduled():
-            text = f"retry {event.attempt} after {_cause(event.cause)}, in {_ms(event.delay_s)}"
-            return Line(kind="RETRY", text=text, colour=Colour.YELLOW)
+            return Line(kind="RETRY", text=_retry(event), colour=Colour.YELLOW)
         case RateLimitDelayed():
             text = f"waited {_ms(event.waited_s)} for a token of the rate limit"
             return Line(kind="THROTTLED", text=text, colour=Colour.CYAN)
@@ -92,27 +93,44 @@ def told(event: Event, *, was_half_open: bool) -> Line | None:
 
 def _told_of_circuit(event: Event, *, was_half_open: bool) -> Line | None:
     match event:
-        case CallRejected(retry_after_s=None):
-            return Line(kind="CB-REJECT", text="isolated by hand, not sent", colour=Colour.RED)
-        case CallRejected(retry_after_s=float(wait_s)):
-            text = f"the circuit is open, not sent; the next trial may run in {_ms(wait_s)}"
-            return Line(kind="CB-REJECT", text=text, colour=Colour.RED)
+        case CallRejected():
+            return Line(kind="CB-REJECT", text=_rejection(event, was_half_open), colour=Colour.RED)
         case CircuitOpened():
             return Line(kind="CIRCUIT-OPEN", text=_opening(event, was_half_open), colour=Colour.RED)
         case CircuitHalfOpened():
-            text = "open -> half-open: the break is over, one call is let through on trial"
+            text = "circuit open -> half-open: the break is over, a single trial is let through"
             return Line(kind="HALF-OPEN", text=text, colour=Colour.YELLOW)
         case CircuitClosed():
-            text = "half-open -> closed: the trial went well"
+            text = "circuit half-open -> closed: the trial request went well"
             return Line(kind="CIRCUIT-CLOSED", text=text, colour=Colour.GREEN)
     return None
 
 
+def _retry(event: RetryScheduled) -> str:
+    limited = event.cause == HTTPStatus.TOO_MANY_REQUESTS  # which the exchange never says alone
+    wait = "as Retry-After asks" if limited else "exponential backoff with jitter"
+    return (
+        f"retry {event.attempt}/{MAX_RETRIES[event.source]} after {_cause(event.cause)}, "
+        f"in {_ms(event.delay_s)} ({wait})"
+    )
+
+
+def _rejection(event: CallRejected, was_half_open: bool) -> str:
+    if event.retry_after_s is None:
+        return "circuit isolated by hand, not sent"
+    state = "half-open" if was_half_open else "open"
+    return f"circuit {state}, not sent; trial allowed in {_ms(event.retry_after_s)}"
+
+
 def _opening(event: CircuitOpened, was_half_open: bool) -> str:
     if event.cause is None or event.break_s is None:
-        return "isolated by hand"
-    change = "half-open -> open: the trial" if was_half_open else "closed -> open: the last call"
-    return f"{change} failed with {_cause(event.cause)}; break of {_ms(event.break_s)}"
+        return "circuit isolated by hand"
+    why = (
+        "half-open -> open: the trial request failed with"
+        if was_half_open
+        else f"closed -> open: {FAILURES_TO_OPEN} consecutive failures, the last"
+    )
+    return f"circuit {why} {_cause(event.cause)}; break of {_ms(event.break_s)}"
 
 
 def _cause(cause: Cause) -> str:

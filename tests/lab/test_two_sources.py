@@ -38,9 +38,9 @@ def kinds(round_: str, source: str) -> list[str]:
 
 
 def figures(round_: str, source: str) -> dict[str, str]:
-    head, *table = round_.split("\nSUMMARY\n")[1].strip().splitlines()
-    [row] = [line for line in table if line.strip().startswith(source)]
-    names, values = (re.split(r" {2,}", line.strip()) for line in (head, row))
+    rows = round_.split("\nSUMMARY\n")[1].strip().splitlines()
+    names, *columns = zip(*(re.split(r" {2,}", row.strip()) for row in rows), strict=True)
+    [values] = [column for column in columns if column[0] == source]
     return dict(zip(names, values, strict=True))
 
 

@@ -1,6 +1,7 @@
 """The order of the steps before an attempt is sent, and what each gives back."""
 
 import asyncio
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -236,3 +237,41 @@ async def test_a_cancelled_attempt_gives_its_slot_back() -> None:
     assert (await told.run(Script(200))).status_code == 200
     assert told.pipeline.bulkhead is not None
     assert told.pipeline.bulkhead.running == 0
+
+
+async def test_an_attempt_that_the_circuit_refuses_last_gives_slot_and_token_back() -> None:
+    """It waits for its token longer than the break, and finds the trial of another under way."""
+    told = Told(
+        Policies(
+            bulkhead=BulkheadSettings(max_concurrent=3),
+            rate_limit=RateLimit(permits=1, period_s=10, burst=1),
+            breaker=replace(IN_A_ROW, break_s=5, trial_timeout_s=60),
+        )
+    )
+    assert told.pipeline.breaker is not None
+    assert told.pipeline.bucket is not None
+    assert told.pipeline.bulkhead is not None
+    await told.run(Script(200))
+    told.pipeline.breaker.trip(5, 503)
+    await asyncio.sleep(6)  # the break is over, and the next token 4 s away
+    script = Script(30.0)
+    calls = [asyncio.ensure_future(told.run(script)) for _ in range(2)]
+    await asyncio.sleep(18)
+
+    assert isinstance(calls[1].exception(), CircuitOpen)
+    assert told.pipeline.bulkhead.running == 1  # the trial's
+    assert told.pipeline.bucket.would_wait_s() == 0
+    assert (await calls[0]).status_code == 200
+
+
+async def test_a_failing_stream_that_was_read_holds_no_slot_during_its_retry() -> None:
+    told = Told(
+        Policies(
+            retry=RetrySettings(max_retries=1, base_delay_s=0),
+            bulkhead=BulkheadSettings(max_concurrent=1, max_wait_s=1),
+        )
+    )
+    kept: list[httpx.Response] = []
+    script = Script(503, 200)
+    final = await told.pipeline.run(script, keep=lambda response, _: kept.append(response))
+    assert (final.status_code, kept) == (200, [])

@@ -75,6 +75,8 @@ DOLLAR = b'{"code": "USD", "value": 41.25}'
         (object, b'"text"', "text"),
         (object, b'\xef\xbb\xbf{"a": 1.5e2}', {"a": 150.0}),
         (dict, b'{"a": "NaN"}', {"a": "NaN"}),
+        (dict, b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
+        (dict[str, int], b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
         (list[str], b'["NaN", "Infinity"]', ["NaN", "Infinity"]),
         (list[float], b"[1e999]", [math.inf]),
         (Annotated[int, ["meta"]], b"7", 7),
@@ -219,7 +221,7 @@ def nested(depth: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"json": float("nan")}, ValueError, "JSON compliant"),
+        ({"json": float("nan")}, ValueError, "JSON compliant.*send null or text instead"),
         pytest.param({"json": object()}, TypeError, "a body cannot hold", id="object"),
         pytest.param({"json": nested(100_000)}, ValueError, "nested too deeply", id="deep"),
         ({"json": 1, "content": "1"}, ValueError, "drop one"),

@@ -20,6 +20,7 @@ from resilience import (
     Trip,
 )
 from resilience.fallback import Failure
+from resilience.source import overridden
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -171,3 +172,20 @@ async def test_callables_of_the_policies_need_no_hash_for_a_call_to_replace_othe
         for _ in range(2):
             assert (await client.get("rates", "/", total_timeout_s=1)).status_code == 200
     assert answer.answers == 2
+
+
+async def test_a_calls_own_budget_does_not_overrule_that_of_its_source() -> None:
+    none = RetrySettings(
+        max_retries=1, base_delay_s=0, budget=RetryBudget(ratio=0, min_per_s=0, window_s=1)
+    )
+    generous = replace(none, budget=RetryBudget(ratio=1, min_per_s=1_000))
+    source = Source(name="rates", base_url="http://rates", policies=Policies(retry=none))
+    transport = httpx.MockTransport(lambda _: httpx.Response(503))
+    async with ResilientClient([source], random=Random(1), transport=transport) as client:
+        await client.get("rates", "/", retry=generous)
+    assert client.statistics("rates").attempts == 1
+
+
+async def test_a_call_cannot_replace_what_all_calls_share() -> None:
+    with pytest.raises(TypeError, match=r"a call cannot replace breaker, rate_limit, which all"):
+        overridden(Policies(), {"breaker": None, "rate_limit": None})  # type: ignore[typeddict-unknown-key]

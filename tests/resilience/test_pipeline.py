@@ -40,6 +40,8 @@ RATES = Policies(
     attempt_timeout_s=0.3,
 )
 IN_A_ROW = BreakerSettings(failure_ratio=None, consecutive_failures=1)
+TWICE = BreakerSettings(failure_ratio=None, consecutive_failures=2)
+AT_ONCE = RetrySettings(max_retries=2, base_delay_s=0)
 
 
 def test_the_layers_stand_in_their_order() -> None:
@@ -165,12 +167,34 @@ async def test_a_cancelled_call_is_no_failure_and_gives_its_trial_back_pt_123() 
 
 
 async def test_an_attempt_cut_short_by_the_total_limit_is_neutral_to_the_breaker() -> None:
-    told = Told(Policies(total_timeout_s=0.2, breaker=IN_A_ROW))
+    told = Told(Policies(total_timeout_s=0.5, attempt_timeout_s=0.3, retry=AT_ONCE, breaker=TWICE))
     with pytest.raises(TotalTimeout):
-        await told.run(Script(9.0))
+        await told.run(Script(9.0, 9.0))  # one attempt of 0.3 s, one of 0.2 s
     assert told.pipeline.breaker is not None
     assert told.pipeline.breaker.state == "closed"
     assert len(told.heard(AttemptCancelled)) == 1
+
+
+@pytest.mark.parametrize("attempt_timeout_s", [None, 0.2])
+async def test_an_attempt_that_took_all_of_the_total_limit_is_a_time_out_to_the_breaker(
+    attempt_timeout_s: float | None,
+) -> None:
+    told = Told(
+        Policies(total_timeout_s=0.2, attempt_timeout_s=attempt_timeout_s, breaker=IN_A_ROW)
+    )
+    with pytest.raises(TotalTimeout):
+        await told.run(Script(9.0))
+    assert told.pipeline.breaker is not None
+    assert told.pipeline.breaker.state == "open"
+    assert isinstance(told.pipeline.breaker.last_cause, AttemptTimeout)
+
+
+async def test_a_call_less_patient_than_its_source_says_nothing_about_it() -> None:
+    told = Told(Policies(total_timeout_s=1, attempt_timeout_s=1, breaker=IN_A_ROW))
+    with pytest.raises(TotalTimeout):
+        await told.pipeline.run(Script(9.0), overrides={"total_timeout_s": 0.1})
+    assert told.pipeline.breaker is not None
+    assert told.pipeline.breaker.state == "closed"
 
 
 async def test_the_story_of_a_call_is_told_in_order() -> None:

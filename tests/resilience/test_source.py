@@ -94,7 +94,7 @@ def test_a_base_url_may_have_any_host_that_can_be_named(base_url: str) -> None:
     [
         ({"name": 5}, TypeError, r"name has the wrong type: got 5 \(int\)"),
         ({"base_url": None}, TypeError, "base_url has the wrong type"),
-        ({"policies": None}, TypeError, r"policies .* make it Policies\(\)"),
+        ({"policies": "none"}, TypeError, r"policies .* make it Policies\("),
         ({"headers": None}, TypeError, "headers has the wrong type"),
         ({"headers": {"x": 1}}, TypeError, "'x' has the wrong type"),
         ({"headers": {"x": "a\r\nb: c"}}, ValueError, "'x' holds a line break"),

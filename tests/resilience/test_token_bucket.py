@@ -234,3 +234,23 @@ def test_a_line_given_up_in_one_event_loop_does_not_hold_up_those_in_the_next() 
 
     asyncio.run(impatient())
     assert asyncio.run(patient()) > 0
+
+
+async def test_a_waiter_who_left_at_its_deadline_does_not_have_the_next_one_refused() -> None:
+    tokens = bucket(5, burst=1, max_wait_s=0.5)
+    await tokens.acquire()
+    waiters: list[asyncio.Task[float]] = []
+
+    def leave() -> None:
+        waiters[0].cancel()
+
+    asyncio.get_running_loop().call_at(0.5, leave)  # in the very step of the bucket's own timer
+    waiters.append(asyncio.create_task(tokens.acquire()))
+    await asyncio.sleep(0.1)
+    second = asyncio.ensure_future(tokens.acquire())
+    await asyncio.sleep(0.05)
+    tokens.pause(0.4)  # tokens from 0.55 s
+    await asyncio.wait(waiters)
+
+    assert await second == pytest.approx(0.45)
+    assert tokens.waiting == 0

@@ -194,7 +194,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "wrong", [{"max_connections": 0}, {"max_response_bytes": -1}, {"keepalive_s": -1}]
 )
-def test_a_setting_out_of_range_is_refused(wrong: dict[str, int]) -> None:
+def test_a_setting_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         AttemptTransport(**wrong)
 

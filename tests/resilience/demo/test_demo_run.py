@@ -38,10 +38,9 @@ def timeline(output: str) -> Iterator[re.Match[str]]:
 
 
 def table(output: str) -> dict[str, dict[str, str]]:
-    head, *rows = output.split("\n\nSUMMARY\n")[1].splitlines()
-    columns = re.split(r" {2,}", head.strip())
-    cells = [re.split(r" {2,}", row.strip()) for row in rows]
-    return {row[0]: dict(zip(columns, row, strict=True)) for row in cells}
+    rows = output.split("\n\nSUMMARY\n")[1].splitlines()
+    names, *columns = zip(*(re.split(r" {2,}", row.strip()) for row in rows), strict=True)
+    return {column[0]: dict(zip(names, column, strict=True)) for column in columns}
 
 
 def test_the_timeline_has_every_kind_of_event(output: str) -> None:

@@ -1,0 +1,73 @@
+"""One source of a client: where it is, the policies around its calls, and its connections."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import partial
+
+import httpx
+
+from resilience.pipeline import Pipeline
+from resilience.request import RequestOptions, address_of, build_request, overrides_of
+from resilience.source import Source
+from resilience.streaming import Run, streamed
+from resilience.whole_body import read_whole
+
+
+class GuardedSource:
+    """Builds requests to `source` and sends them through `pipeline` over `transport`.
+
+    Attributes:
+        pipeline: The policies at work.
+        transport: The connections.
+    """
+
+    def __init__(
+        self, source: Source, pipeline: Pipeline, transport: httpx.AsyncBaseTransport
+    ) -> None:
+        self.pipeline = pipeline
+        self.transport = transport
+        self._base_url, self._headers = address_of(source)
+
+    async def request(self, method: str, path: str, options: RequestOptions) -> httpx.Response:
+        """Return the response with its body read; see `ResilientClient.request`."""
+        request = build_request(method, self._base_url, path, self._headers, options)
+        return await self._runner(request, options)(partial(self._read, request))
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, path: str, options: RequestOptions, *, idle_timeout_s: float | None
+    ) -> AsyncIterator[httpx.Response]:
+        """Yield the response with its body unread; see `ResilientClient.stream`."""
+        request = build_request(method, self._base_url, path, self._headers, options)
+        run = self._runner(request, options)
+        opening = streamed(run, partial(self._open, request), idle_timeout_s=idle_timeout_s)
+        async with opening as response:
+            yield response
+
+    def _runner(self, request: httpx.Request, options: RequestOptions) -> Run:
+        return partial(
+            self.pipeline.run,
+            method=request.method,
+            idempotency_key=bool(request.headers.get("idempotency-key", "").strip()),
+            overrides=overrides_of(options),
+            request=request,
+        )
+
+    async def _open(self, request: httpx.Request) -> httpx.Response:
+        started_ns = time.perf_counter_ns()
+        response = await self.transport.handle_async_request(request)
+        response.request = request
+        response.elapsed = _since(started_ns)
+        return response
+
+    async def _read(self, request: httpx.Request) -> httpx.Response:
+        started_ns = time.perf_counter_ns()
+        response = await read_whole(await self._open(request))
+        response.elapsed = _since(started_ns)
+        return response
+
+
+def _since(started_ns: int) -> timedelta:
+    return timedelta(microseconds=(time.perf_counter_ns() - started_ns) / 1000)
