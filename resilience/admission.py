@@ -82,8 +82,10 @@ class AdmissionLayer:
         if (breaker is None or breaker.closed) and self._take_at_once(now_s):
             permit = None if breaker is None else breaker.admit()
         else:
+            call.hold()
             permit = await self._admit(call)
             now_s = loop_time_s()
+            call.let_go(now_s)
         measurement = None if self._adaptive is None else self._adaptive.begin(now_s)
         try:
             response = await self._inner(call)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import httpx
 
@@ -15,6 +16,13 @@ Keep = Callable[[httpx.Response, Callable[[], None]], object]
 
 IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 """Methods whose requests may arrive twice; source: RFC 9110 9.2.2."""
+
+
+class SentListener(Protocol):
+    """Who wants to know when an attempt that has waited for its admission is sent."""
+
+    def on_sent(self) -> None:
+        """Hear that it is sent now."""
 
 
 class Call:
@@ -31,6 +39,9 @@ class Call:
         granted: Number of the last attempt that the retry budget has granted.
         keep: Takes a slot's release when the response comes before its body; None if it comes
             after, so that the slot is free again at once.
+        sent_at_s: When the attempt under way was sent, on the event loop's clock; infinite while
+            it waits to be admitted. Only hedging asks, and sets it for attempts that do not wait.
+        sent_listener: Told when an attempt that has waited is sent; None if nobody asks.
         deadline_s: When the total time-out fires on the event loop's clock; None for never.
     """
 
@@ -44,6 +55,8 @@ class Call:
         "request",
         "request_id",
         "send",
+        "sent_at_s",
+        "sent_listener",
         "source",
     )
 
@@ -68,11 +81,18 @@ class Call:
         self.attempt = 1
         self.granted = 1
         self.deadline_s: float | None = None
+        self.sent_at_s = 0.0
+        self.sent_listener: SentListener | None = None
 
-    @property
-    def idempotent(self) -> bool:
-        """Tell whether the source may get the request twice: by its method, or by a key."""
-        return self.method in IDEMPOTENT_METHODS or self.idempotency_key
+    def hold(self) -> None:
+        """Note that the attempt waits to be admitted."""
+        self.sent_at_s = math.inf
+
+    def let_go(self, now_s: float) -> None:
+        """Note that the attempt, which has waited, is sent now."""
+        self.sent_at_s = now_s
+        if self.sent_listener is not None:
+            self.sent_listener.on_sent()
 
     def time_left_s(self) -> float:
         """Return the seconds until the total time-out; infinite without one."""

@@ -1,6 +1,7 @@
 """Many deadlines of one distance, watched by one timer."""
 
 import asyncio
+from contextvars import Context
 from typing import Protocol
 
 _ROUNDING_S = 1e-9
@@ -21,6 +22,9 @@ class Deadlines:
     Whoever is added is due no earlier than those before, so that one timer, set to the first of
     them, does for all. A timer each would be most of what a call in good health costs: the loop
     keeps its timers in a heap, and nearly all are cancelled before they fire.
+
+    The timer is nobody's: it runs in an empty context. That of the caller who happens to set it
+    would be kept alive as long as others follow, and be current for them.
     """
 
     __slots__ = ("_loop", "_waiting")
@@ -41,15 +45,18 @@ class Deadlines:
 
     def _set_timer(self, first: Due, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        loop.call_at(first.deadline_s, self._on_timer, loop)
+        loop.call_at(first.deadline_s, self._on_timer, loop, context=Context())
 
     def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = None
         now_s = loop.time()
-        while self._waiting:
-            first = next(iter(self._waiting))
-            if first.deadline_s > now_s + _ROUNDING_S:
-                self._set_timer(first, loop)
-                return
-            del self._waiting[first]
-            first.expire()
+        try:
+            while self._waiting:
+                first = next(iter(self._waiting))
+                if first.deadline_s > now_s + _ROUNDING_S:
+                    break
+                del self._waiting[first]
+                first.expire()
+        finally:
+            self._loop = None  # not before: who adds itself again meanwhile needs no timer more
+            if self._waiting:
+                self._set_timer(next(iter(self._waiting)), loop)

@@ -7,9 +7,9 @@
 | AttemptStarted | a request is about to be sent |
 | AttemptSucceeded | its response, of no transient status, is read (a stream: its headers) |
 | AttemptFailed | it ended in a transient status or in an exception |
-| AttemptCancelled | the caller or the total time-out cancelled it, or a hedge won |
+| AttemptCancelled | the caller, the total time-out or the winner of a hedge race cancelled it |
 | RetryScheduled | a transient failure will be followed by another attempt |
-| HedgeStarted | an attempt has not been answered in time: another one is about to be sent |
+| HedgeStarted | an attempt has not been answered in time: another one enters its queue |
 | HedgeEnded | the race between an attempt and its hedges is over |
 | CallRejected | the breaker refused an attempt |
 | QueueRejected | the rate limit or the bulkhead refused an attempt |
@@ -25,7 +25,8 @@ Attempts started = succeeded + failed + cancelled. Attempts are numbered from 1,
 count for all sources of a client.
 
 A hedge is an attempt too, under the number of the attempt that it is sent against. Hedges started =
-won + cancelled + failed.
+won + cancelled + failed. Between its beginning and its end, a hedge's events come from a task of
+its own, in a copy of the call's context.
 """
 
 from dataclasses import dataclass
@@ -105,7 +106,10 @@ class RetryScheduled(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HedgeStarted(CallEvent):
-    """Hedge number `hedge`, from 1, is sent against attempt number `attempt`."""
+    """Hedge number `hedge`, from 1, begins against attempt number `attempt`.
+
+    Like any attempt it may have to wait before it is sent, or be refused.
+    """
 
     hedge: int
 
@@ -120,7 +124,10 @@ class HedgeResult(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HedgeEnded(CallEvent):
-    """Hedge number `hedge` of attempt `attempt` gave the answer, was too late, or was no good."""
+    """Hedge number `hedge` of attempt `attempt` gave the answer, was too late, or was no good.
+
+    One that was refused has failed.
+    """
 
     hedge: int
     result: HedgeResult

@@ -1,7 +1,9 @@
 """The race between an attempt and the hedges that are sent against it."""
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Iterator
+from contextvars import copy_context
 from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar
@@ -24,7 +26,7 @@ class RaceRules:
     Attributes:
         attempt: Runs one attempt; a hedge gets a copy of the call.
         max_hedges: How many hedges a race may have.
-        on_start: Told of each hedge, in its own task, with its number, from 1.
+        on_start: Told of each hedge, in its own task, before it is admitted; numbers start at 1.
         on_end: Told of the `results` of a race with hedges.
     """
 
@@ -44,7 +46,8 @@ class Race:
     Args:
         rules: What all races of a layer share.
         call: What is asked.
-        delay_s: Before the first hedge and between hedges, in seconds.
+        delay_s: Between the sending of an attempt, the first or a hedge, and the next hedge, in
+            seconds.
         due: The deadlines of races with this delay.
 
     Attributes:
@@ -54,6 +57,7 @@ class Race:
     __slots__ = (
         "_call",
         "_cancelling",
+        "_context",
         "_delay_s",
         "_due",
         "_first_is_running",
@@ -81,12 +85,19 @@ class Race:
             raise RuntimeError("a race needs a task to run in; await it from a coroutine")
         self._task = task
         self._cancelling = task.cancelling()
-        self.deadline_s = loop.time() + self._delay_s
+        self._context = copy_context()
+        call = self._call
+        call.sent_at_s = now_s = loop.time()
+        call.sent_listener = self
+        self.deadline_s = now_s + self._delay_s
         self._due.add(self, loop)
         try:
-            first = await self._rules.attempt(self._call)
+            try:
+                first = await self._rules.attempt(call)
+            finally:
+                self._due.remove(self)
+                call.sent_listener = None
         except BaseException as error:
-            self._due.remove(self)
             if not self._hedges:
                 raise
             self._first_ended()
@@ -94,7 +105,6 @@ class Race:
             if instead is None:
                 raise
             return instead
-        self._due.remove(self)
         if not self._hedges:
             return first
         self._first_ended()
@@ -116,11 +126,22 @@ class Race:
         """Send a hedge: the attempt has not been answered when it was due."""
         if self._task.cancelling() > self._cancelling:
             return  # the caller is leaving, or a hedge has won
+        latest = self._hedges[-1].call if self._hedges else self._call
+        if latest.sent_at_s == math.inf:
+            return  # a hedge would wait behind it; `on_sent` follows when it is sent
         if not self._hedges:
             self._expect_hedges()
-        self._hedges += (_Hedge(len(self._hedges) + 1, self._run_hedge),)
+        hedge = _Hedge(len(self._hedges) + 1, copy(self._call))
+        self._hedges += (hedge,)
+        # In the call's context as it was before the first attempt: a hedge is no part of that one.
+        create_task = self._task.get_loop().create_task
+        hedge.task = self._context.run(create_task, self._run_hedge(hedge))
+
+    def on_sent(self) -> None:
+        """Let the next hedge be due `delay_s` from now, if there may be one."""
         if len(self._hedges) < self._rules.max_hedges:
             loop = self._task.get_loop()
+            self._due.remove(self)
             self.deadline_s = loop.time() + self._delay_s
             self._due.add(self, loop)
 
@@ -133,6 +154,8 @@ class Race:
 
     def _first_ended(self) -> None:
         self._first_is_running = False
+        for hedge in self._hedges:
+            hedge.call.sent_listener = None
         if self._interrupted:
             self._interrupted = False
             self._task.uncancel()
@@ -166,11 +189,14 @@ class Race:
 
     async def _run_hedge(self, hedge: "_Hedge") -> None:
         hedge.started = True
+        hedge.call.let_go(self._task.get_loop().time())
         self._rules.on_start(self._call, hedge.number)
         try:
-            answer = await self._rules.attempt(copy(self._call))
+            answer = await self._rules.attempt(hedge.call)
         except Exception:  # noqa: BLE001 - whatever it is, the first attempt decides
             hedge.failed = True
+            if hedge.call.sent_at_s == math.inf:  # refused: the next need not wait for it
+                hedge.call.let_go(self._task.get_loop().time())
             return
         hedge.answer = answer
         hedge.failed = is_transient_status(answer.status_code)
@@ -207,11 +233,13 @@ class Race:
 class _Hedge:
     """One hedge: its task, and what it has come to."""
 
-    __slots__ = ("answer", "failed", "number", "started", "task")
+    __slots__ = ("answer", "call", "failed", "number", "started", "task")
 
-    def __init__(self, number: int, run: Callable[["_Hedge"], Coroutine[None, None, None]]) -> None:
+    task: asyncio.Task[None]
+
+    def __init__(self, number: int, call: Call) -> None:
         self.answer: httpx.Response | None = None
         self.failed = False
         self.started = False
         self.number = number
-        self.task = asyncio.get_running_loop().create_task(run(self))
+        self.call = call

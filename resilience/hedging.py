@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from resilience.call import Call, Layer
+from resilience.call import IDEMPOTENT_METHODS, Call, Layer
 from resilience.deadlines import Deadlines
 from resilience.events import HedgeEnded, HedgeResult, HedgeStarted
 from resilience.hedge_race import Race, RaceRules
@@ -31,15 +31,15 @@ class HedgeSettings:
     """When an attempt gets company; the ranges include their ends.
 
     Attributes:
-        delay_s: How long an attempt is waited for before a hedge, in seconds, 0..24 h; None
-            learns it from `percentile`, which follows a source that becomes slower as a whole
-            instead of doubling its load.
+        delay_s: How long an attempt that has been sent is waited for before a hedge, in seconds,
+            0..24 h; None learns it from `percentile`, which follows a source that becomes slower
+            as a whole instead of doubling its load.
         percentile: Of the latest latencies, in percent, 50..99, rounded up to three digits. At 95 a
             healthy source gets about one request in twenty twice. Until enough latencies are
             known nothing is hedged.
         min_delay_s: Shortest learnt delay in seconds, 0..24 h; 10 ms, because against a source
             that answers faster a hedge costs more than it saves.
-        max_hedges: Hedges an attempt, 1..10, one `delay_s` after the other.
+        max_hedges: Hedges an attempt, 1..10, each `delay_s` after the one before was sent.
 
     Raises:
         ValueError: A value is out of range.
@@ -61,20 +61,28 @@ class HedgeSettings:
 
 
 class HedgeLayer:
-    """Sends hedges against slow attempts of idempotent calls (see `Call.idempotent`).
+    """Sends hedges against slow attempts of calls whose method is idempotent.
 
-    The first attempt runs in the caller's task, each hedge in one of its own, through every layer
-    further in. Whoever gives a good answer first (one that is no transient failure) wins; the
-    others are cancelled and waited for before it is returned, also when the caller cancels.
+    An idempotency key does not make other methods so here: it lets a server know a repetition, but
+    a copy that arrives while the first request is under way is answered with 409, and that answer
+    would win.
+
+    The first attempt runs in the caller's task, each hedge in one of its own, in a copy of the
+    call's context, through every layer further in. Whoever gives a good answer first (one that is
+    no transient failure) wins; the others are cancelled and waited for before it is returned, also
+    when the caller cancels.
 
     Hedges are for slowness, retries for failure: a first attempt that fails before its hedge is
     due ends the matter, and no hedge is sent. One that fails transiently while hedges are under
     way waits for them; if none does well, its own failure is returned or raised. A hedge that
     fails, or is refused further in, leaves the others alone.
 
-    Latencies include what an attempt waits for further in. A cancelled attempt counts with the
-    time that it had run if that is beyond the delay in force, lest hedging make the source look
-    fast.
+    Delays and latencies count from when an attempt is sent. What it waits for before, a slot or a
+    token, a hedge would wait for too, in the same queue but behind it. A cancelled attempt counts
+    with the time since it was sent if that is beyond the delay in force, lest hedging make the
+    source look fast.
+
+    Source: draft-ietf-httpapi-idempotency-key-header-07, on concurrent requests.
     """
 
     def __init__(
@@ -114,7 +122,7 @@ class HedgeLayer:
 
     def __call__(self, call: Call) -> Awaitable[httpx.Response]:
         """Return the first good answer, or what the first attempt ended in."""
-        if not call.idempotent:
+        if call.method not in IDEMPOTENT_METHODS:
             return self._inner(call)
         delay_s = self._delay_s if self._delay_s is not None else self.delay_s
         if delay_s is None:
@@ -123,16 +131,16 @@ class HedgeLayer:
 
     async def _timed(self, call: Call) -> httpx.Response:
         loop = asyncio.get_running_loop()
-        started_s = loop.time()
+        call.sent_at_s = loop.time()
         try:
             response = await self._inner(call)
         except asyncio.CancelledError:
-            ran_s, delay_s = loop.time() - started_s, self.delay_s
+            ran_s, delay_s = loop.time() - call.sent_at_s, self.delay_s
             if delay_s is not None and ran_s >= delay_s:
                 self._latencies.add(ran_s)
             raise
         if not is_transient_status(response.status_code):
-            self._latencies.add(loop.time() - started_s)
+            self._latencies.add(loop.time() - call.sent_at_s)
         return response
 
     def _hedge_started(self, call: Call, hedge: int) -> None:

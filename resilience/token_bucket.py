@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
+from contextvars import Context
 
 from resilience.clock import loop_time_s
 from resilience.errors import RateLimited
@@ -172,7 +173,9 @@ class TokenBucket:
             self._entered -= 1
 
     def _arm(self, at_s: float) -> None:
-        self._timer = asyncio.get_running_loop().call_at(at_s, self._serve)
+        # An empty context: that of whoever waits now would be kept alive by those who follow.
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_at(at_s, self._serve, context=Context())
 
     def _disarm(self) -> None:
         """Stop the timer; it belongs to the event loop of those who wait, and ends with them."""
