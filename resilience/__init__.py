@@ -6,7 +6,7 @@ a callable around the layer inside it, with settings of its own. Outermost first
     fallback        FallbackLayer
     total_timeout   TotalTimeoutLayer
     retry           RetryLayer        retry_settings, retry_decision, retry_budget, retry_after,
-                                      backoff
+                                      retry_wait, backoff
     hedge           HedgeLayer        hedge_race, recent_latencies
     admission       AdmissionLayer    circuit, queue, slot, token, circuit
         breaker                       breaker_settings, circuit_breaker, permit, window
@@ -21,8 +21,8 @@ is what a call may say.
 
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
 `errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`,
-`RetryLedger` and `RetryLayer` are of use alone. Every limit, window and wait runs on the event
-loop's clock, every random draw on the generator that is passed in.
+`RetryLedger`, `RetryWaits` and `RetryLayer` are of use alone. Every limit, window and wait runs
+on the event loop's clock, every random draw on the generator that is passed in.
 
 Two modules need packages that this one does not import: `telemetry` (OpenTelemetry) and
 `shared_state` (Redis).
@@ -85,6 +85,7 @@ from resilience.request import RequestOptions
 from resilience.retry import RetryLayer
 from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.retry_settings import RetrySettings
+from resilience.retry_wait import RetryWaits
 from resilience.source import Overrides, Policies, Source
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Subscribers
@@ -146,6 +147,7 @@ __all__ = [
     "RetryLedger",
     "RetryScheduled",
     "RetrySettings",
+    "RetryWaits",
     "ServerRateLimited",
     "Source",
     "SourceStatistics",

@@ -68,7 +68,7 @@ class AdmissionLayer:
         if breaker is not None:
             for queue in (bulkhead, bucket):
                 if queue is not None:
-                    breaker.empty_when_opened(queue.refuse_all)
+                    breaker.when_opened(queue.refuse_all)
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Run the inner layers, or raise why nothing is sent.

@@ -33,19 +33,32 @@ class Trip:
 class BreakerSettings:
     """A circuit opens when either rule says so; the ranges include their ends.
 
+    The first four defaults are those of Polly, for HTTP too, and made for a source that is called
+    all the time. Below 100 attempts in 30 s the ratio never opens the circuit, however many fail:
+    give a source that is called seldom `consecutive_failures` (5 is usual), or a lower
+    `minimum_throughput`.
+
     Attributes:
         failure_ratio: Opens when at least this share of the window's calls failed, 0..1;
-            None leaves the window out.
-        minimum_throughput: Calls in the window below which the share is not judged, >= 2.
-        sampling_s: Length of the window in seconds, 0.5 s..24 h.
-        break_s: How long an open circuit rejects calls, in seconds, 0.5 s..24 h.
-        consecutive_failures: Also opens after this many failures in a row, >= 1; None never.
+            None leaves the window out. 0.1, because a source that is well fails far fewer, and
+            ten of 100 are no accident.
+        minimum_throughput: Calls in the window below which the share is not judged, >= 2; 100, so
+            that it takes ten failures at least, and the first call that fails opens nothing.
+        sampling_s: Length of the window in seconds, 0.5 s..24 h; 30 s, a tenth of which is
+            3 s: at a steady load a source that fails altogether has its circuit open by then, and
+            one that fails for a moment does not.
+        break_s: How long an open circuit rejects calls, in seconds, 0.5 s..24 h; 5 s are a
+            relief for an overloaded source, and its callers soon notice that it is well again.
+        consecutive_failures: Also opens after this many failures in a row, >= 1; None, the
+            default, never: of a source that is called often, a moment fails any number in a row.
         trial_timeout_s: How long a half-open circuit waits for its trial before the next call
-            may try instead, in seconds, 0.5 s..24 h; None means `break_s`.
+            may try instead, in seconds, 0.5 s..24 h; None, the default, means `break_s`: a trial
+            that hangs then costs no more than one that fails.
         counts_429: Whether a 429 is a failure. By default it is neutral: it says that the source
             is well and that its caller is too fast, which a rate limit cures and a break does not.
         break_generator: Returns the seconds to stay open instead of `break_s`, 0..24 h. If it
-            raises or returns anything else, that is logged and `break_s` holds.
+            raises or returns anything else, that is logged and `break_s` holds. None, the default,
+            always means `break_s`: a break that grows keeps a source that is well again waiting.
 
     Raises:
         ValueError: A value is out of range, or neither rule is given.
@@ -92,6 +105,22 @@ class BreakerSettings:
             "open; give one, or breaker=None"
             if ruleless
             else None,
+        )
+
+    def opens_after(self, failures: int, throughput: int, *, in_a_row: int) -> bool:
+        """Tell whether a closed circuit opens now that a call has failed.
+
+        Args:
+            failures: In the window.
+            throughput: Calls in the window that succeeded or failed.
+            in_a_row: Failures since the last success.
+        """
+        if self.consecutive_failures is not None and in_a_row >= self.consecutive_failures:
+            return True
+        return (
+            self.failure_ratio is not None
+            and throughput >= self.minimum_throughput
+            and failures / throughput >= self.failure_ratio
         )
 
     def break_after(self, trip: Trip) -> float:

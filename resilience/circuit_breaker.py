@@ -20,8 +20,8 @@ from resilience.safe_listener import SafeListener
 from resilience.subscribers import Subscribers
 from resilience.window import RollingWindow
 
-RefuseAll = Callable[[Callable[[], Exception]], object]
-"""Raises an error, made for each, at all who wait somewhere."""
+WhenOpened = Callable[[Callable[[], CircuitOpen]], object]
+"""Called when a circuit opens, with what makes the rejection of one call."""
 
 
 class CircuitBreaker:
@@ -70,7 +70,7 @@ class CircuitBreaker:
         self._isolated = False
         self._blocked_until_s = -math.inf
         self._last_cause: Cause | None = None
-        self._queues: dict[RefuseAll, None] = {}  # an ordered set
+        self._told: dict[WhenOpened, None] = {}  # an ordered set
 
     @property
     def state(self) -> str:
@@ -92,9 +92,18 @@ class CircuitBreaker:
         """Return the latest failure that counted; None since the circuit last closed."""
         return self._last_cause
 
-    def empty_when_opened(self, refuse_all: RefuseAll) -> None:
-        """Have CircuitOpen raised at whoever waits for leave to call, as soon as it opens."""
-        self._queues[refuse_all] = None
+    @property
+    def open_until_s(self) -> float:
+        """Return until when calls are bound to be rejected, unless a reset comes before that.
+
+        On the breaker's clock; infinite while isolated, -inf while closed, and while half-open,
+        because a trial may end at any moment.
+        """
+        return self._blocked_until_s if self.state == pybreaker.STATE_OPEN else -math.inf
+
+    def when_opened(self, tell: WhenOpened) -> None:
+        """Have `tell`, once if given twice, called whenever the circuit opens or a break grows."""
+        self._told[tell] = None
 
     def add_listener(self, listener: pybreaker.CircuitBreakerListener) -> None:
         """Tell a pybreaker listener about changes of state; its errors are logged and swallowed.
@@ -120,9 +129,7 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The circuit is open, isolated, or half-open with a trial under way.
         """
-        if self.closed:
-            return
-        if self._isolated or self._blocked_until_s > self._clock():
+        if not self.closed and self._blocked_until_s > self._clock():
             raise self._rejection()
 
     def isolate(self) -> None:
@@ -142,6 +149,7 @@ class CircuitBreaker:
         until_s = self._clock() + break_s
         if self._circuit.current_state == pybreaker.STATE_OPEN:
             self._blocked_until_s = max(until_s, self._blocked_until_s)
+            self._tell_opened()
             return
         self._last_cause = cause
         self._blocked_until_s = until_s
@@ -189,7 +197,8 @@ class CircuitBreaker:
             self._consecutive_failures += 1
             self._window.record_failure(now_s)
         throughput, failures = self._window.counts(now_s)
-        if self._trial is not None or self._trips(throughput, failures):
+        in_a_row = self._consecutive_failures
+        if self._trial or self._settings.opens_after(failures, throughput, in_a_row=in_a_row):
             self._open(cause, now_s, failures / throughput if throughput else 0.0, failures)
 
     def _on_release(self, permit: Permit) -> None:
@@ -198,27 +207,11 @@ class CircuitBreaker:
             self._blocked_until_s = -math.inf
 
     def _is_current(self, permit: Permit) -> bool:
-        if permit.generation != self._generation:
-            return False
-        return self.closed or permit is self._trial
+        return permit.generation == self._generation and (self.closed or permit is self._trial)
 
-    def _trips(self, throughput: int, failures: int) -> bool:
-        rules = self._settings
-        in_a_row = rules.consecutive_failures
-        if in_a_row is not None and self._consecutive_failures >= in_a_row:
-            return True
-        return (
-            rules.failure_ratio is not None
-            and throughput >= rules.minimum_throughput
-            and failures / throughput >= rules.failure_ratio
-        )
-
-    def _open(self, cause: Cause, now_s: float, failure_ratio: float, failures: int) -> None:
-        trip = Trip(
-            failure_ratio=failure_ratio,
-            failures=failures,
-            half_open_trials=self._half_open_trials,
-        )
+    def _open(self, cause: Cause, now_s: float, ratio: float, failures: int) -> None:
+        trials = self._half_open_trials
+        trip = Trip(failure_ratio=ratio, failures=failures, half_open_trials=trials)
         break_s = self._settings.break_after(trip)
         self._blocked_until_s = now_s + break_s
         self._move_to_open()
@@ -227,8 +220,11 @@ class CircuitBreaker:
     def _move_to_open(self) -> None:
         self._times_opened += 1
         self._move(self._circuit.open)
-        for refuse_all in self._queues:
-            refuse_all(self._rejection)
+        self._tell_opened()
+
+    def _tell_opened(self) -> None:
+        for tell in self._told:
+            tell(self._rejection)
 
     def _close(self) -> None:
         self._window.reset()

@@ -95,7 +95,10 @@ class AttemptCancelled(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryScheduled(CallEvent):
-    """After attempt `attempt` failed, the next one starts in `delay_s` seconds."""
+    """After attempt `attempt` failed, the next one starts in `delay_s` seconds.
+
+    At once, to be rejected, if the circuit is open beyond the wait or opens so during it.
+    """
 
     cause: Cause
     delay_s: float

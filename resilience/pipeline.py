@@ -23,7 +23,8 @@ from resilience.outcome import is_transient_status
 from resilience.recent_latencies import RecentLatencies
 from resilience.retry import RetryLayer
 from resilience.retry_after import utc_now
-from resilience.retry_budget import RetryBudget, RetryLedger
+from resilience.retry_budget import RetryBudget, RetryLedger, UnretriedLayer
+from resilience.retry_wait import RetryWaits
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
@@ -78,6 +79,7 @@ class Pipeline:
         if policies.rate_limit is not None:
             self.bucket = TokenBucket(policies.rate_limit, name=source)
         self._ledgers: dict[RetryBudget, RetryLedger] = {}
+        self._waits = RetryWaits(self.breaker)
         self._latencies: RecentLatencies | None = None
         if policies.hedge is not None:
             self._latencies = RecentLatencies(policies.hedge.percentile)
@@ -185,17 +187,21 @@ class Pipeline:
                     latencies=self._latencies,
                 )
             )
+        ledger = self._ledger(policies)
         if policies.retry is not None:
             layer = RetryLayer(
                 policies.retry,
                 layer,
-                ledger=self._ledger(policies),
+                ledger=ledger,
+                waits=self._waits,
                 subscribers=told,
                 counts=counts,
                 random=self._random,
                 wall_clock=self._wall_clock,
             )
             yield layer
+        elif ledger is not None:
+            yield (layer := UnretriedLayer(layer, ledger))
         if policies.total_timeout_s is not None:
             layer = TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
             yield layer

@@ -1,9 +1,10 @@
 """The layer that tries again.
 
-stamina counts the attempts and waits between them; the decisions are ours. Its `set_active` and
-`set_testing`, and its hooks (one of which logs every retry as a warning), are process-wide and the
-application's to set: this library touches none of them. `stamina.set_active(False)` turns the
-retries of this layer off as well, and `set_testing` its waits.
+stamina counts the attempts. The decisions are ours, and so are the waits, which a circuit that
+opens can end; stamina and its hooks hear of waits of 0 s. Its `set_active` and `set_testing`, and
+those hooks (one of which logs every retry as a warning), are process-wide and the application's to
+set: this library touches none of them. `stamina.set_active(False)` turns the retries of this layer
+off as well, and `set_testing` its waits.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ import stamina
 
 from resilience.backoff import delays_s
 from resilience.call import Call, Layer
+from resilience.clock import loop_time_s
 from resilience.errors import Cause
 from resilience.events import GaveUp, GaveUpReason, RetryScheduled
 from resilience.kinds import expect
@@ -24,6 +26,7 @@ from resilience.retry_after import retry_after_s, utc_now
 from resilience.retry_budget import RetryLedger
 from resilience.retry_decision import may_repeat, next_step
 from resilience.retry_settings import RetrySettings
+from resilience.retry_wait import RetryWaits
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 
@@ -47,7 +50,10 @@ class RetryLayer:
     A call whose first attempt does well never enters stamina, whose loop costs more than all
     other layers together.
 
-    A response that another attempt replaces is closed before that is made.
+    A response that another attempt replaces is closed before the wait for that.
+
+    A call never waits for a retry that an open circuit is bound to reject (see `RetryWaits`): the
+    retry begins at once, which costs the budget nothing, and the layer inside rejects it.
 
     Of use alone as well: `await RetryLayer(RetrySettings(), random=Random())(Call("GET", send))`.
 
@@ -56,6 +62,8 @@ class RetryLayer:
         inner: The layer inside; by default an attempt is `call.send()` and nothing else.
         random: Source of jitter.
         ledger: The budget's, shared with others; None opens one if the settings have a budget.
+        waits: Where calls sleep before their retries, shared by the layers of a source and aware
+            of its circuit; by default they sleep whatever a circuit does.
         subscribers: Who hears of retries and of giving up.
         counts: Where they are counted.
         wall_clock: Returns the aware time of day, for Retry-After dates.
@@ -68,6 +76,7 @@ class RetryLayer:
         *,
         random: Random,
         ledger: RetryLedger | None = None,
+        waits: RetryWaits | None = None,
         subscribers: Subscribers | None = None,
         counts: Counts | None = None,
         wall_clock: Callable[[], datetime] = utc_now,
@@ -78,6 +87,7 @@ class RetryLayer:
         self._ledger = ledger
         if ledger is None and settings.budget is not None:
             self._ledger = RetryLedger(settings.budget)
+        self._waits = waits if waits is not None else RetryWaits()
         self._subscribers = subscribers if subscribers is not None else Subscribers()
         self._counts = counts if counts is not None else Counts()
         self._random = random
@@ -121,12 +131,17 @@ class RetryLayer:
         self, call: Call, first: Exception, dropped: list[httpx.Response]
     ) -> httpx.Response:
         delays = self._delays_s()
+        due_s = 0.0
 
         def next_delay_s(error: BaseException) -> float | bool:
+            nonlocal due_s
             delay_s = self._next_delay_s(call, error, delays)
-            if isinstance(error, _TransientResponse) and delay_s is not False:
+            if delay_s is None:
+                return False
+            due_s = loop_time_s() + delay_s
+            if isinstance(error, _TransientResponse):
                 dropped.append(error.response)
-            return delay_s
+            return 0.0
 
         async for attempt in stamina.retry_context(
             on=next_delay_s, attempts=self._settings.max_retries + 1, timeout=None
@@ -135,6 +150,8 @@ class RetryLayer:
             with attempt:
                 if attempt.num == 1:
                     raise first
+                if not stamina.is_testing():
+                    await self._waits.sleep_until(due_s)
                 self._begin(call, attempt.num)
                 return await self._attempt(call)
         raise AssertionError("stamina ended without a result")
@@ -142,8 +159,13 @@ class RetryLayer:
     def _begin(self, call: Call, number: int) -> None:
         call.attempt = number
         self._counts.retries += 1
-        if self._ledger is not None:
-            self._ledger.begin()
+        if self._ledger is None:
+            return
+        granted = call.granted == number
+        if not self._waits.is_rejected(loop_time_s()):
+            self._ledger.begin(granted=granted)
+        elif granted:
+            self._ledger.forget()
 
     def _delays_s(self) -> Iterator[float]:
         settings = self._settings
@@ -157,16 +179,25 @@ class RetryLayer:
 
     def _next_delay_s(
         self, call: Call, error: BaseException, delays: Iterator[float]
-    ) -> float | bool:
-        """Answer stamina, which asks after every attempt, be it cancelled: False ends the call."""
+    ) -> float | None:
+        """Return how long to wait for the next attempt, None to end the call.
+
+        stamina asks after every attempt, be it cancelled.
+        """
         if not isinstance(error, _TRANSIENT):
-            return False
+            return None
         cause = _cause_of(error)
-        step = self._within_budget(call, self._next_step(call, error, cause, next(delays)))
+        step = self._next_step(call, error, cause, next(delays))
+        rejected = False
+        if not isinstance(step, GaveUpReason):
+            rejected = self._waits.is_rejected(loop_time_s() + step)
+            if not rejected and not self._within_budget(call):
+                step = GaveUpReason.SUPPRESSED_BY_BUDGET
         if isinstance(step, GaveUpReason):
             self._subscribers.tell_of(call, GaveUp, cause=cause, reason=step)
-            return False
-        self._subscribers.tell_of(call, RetryScheduled, cause=cause, delay_s=step)
+            return None
+        told_s = 0.0 if rejected else step
+        self._subscribers.tell_of(call, RetryScheduled, cause=cause, delay_s=told_s)
         return step
 
     def _next_step(
@@ -187,15 +218,15 @@ class RetryLayer:
             time_left_s=call.time_left_s(),
         )
 
-    def _within_budget(self, call: Call, step: float | GaveUpReason) -> float | GaveUpReason:
-        """Return the step, or why the budget does not bear the retry that it is."""
-        if isinstance(step, GaveUpReason) or self._ledger is None:
-            return step
+    def _within_budget(self, call: Call) -> bool:
+        """Tell whether the budget bears another attempt, which it then grants."""
+        if self._ledger is None:
+            return True
         if not self._ledger.grant():
             self._counts.retries_suppressed += 1
-            return GaveUpReason.SUPPRESSED_BY_BUDGET
+            return False
         call.granted = call.attempt + 1
-        return step
+        return True
 
     def _asked_delay_s(self, error: Exception) -> float | None:
         if not self._settings.honour_retry_after or not isinstance(error, _TransientResponse):

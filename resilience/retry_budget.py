@@ -1,8 +1,11 @@
 """A limit on the share of retries among a source's requests."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import httpx
+
+from resilience.call import Call, Layer
 from resilience.clock import loop_time_s
 from resilience.kinds import expect
 from resilience.ranges import DAY_S, outside, refuse
@@ -19,11 +22,12 @@ class RetryBudget:
     much, however many layers of callers retry.
 
     Attributes:
-        ratio: Retries per request, 0..1; 0.2 bounds the load to 1.2 times what callers ask for.
+        ratio: Retries per request, 0..1; 0.2, as with Finagle, bounds the load to 1.2 times what
+            callers ask for.
         min_per_s: Retries a second that are allowed whatever the ratio, 0..1,000,000, so that a
             source that is called seldom is retried at all; 1 is hardly a load.
-        window_s: How far back requests and retries are counted, in seconds, 0.5 s..24 h; 10 s
-            outlasts the waits between most retries.
+        window_s: How far back requests and retries are counted, in seconds, 0.5 s..24 h; 10 s, as
+            with Finagle, outlast the waits between most retries.
 
     Raises:
         ValueError: A value is out of range.
@@ -48,7 +52,7 @@ class RetryLedger:
     """Keeps count of requests and retries, and says whether the budget bears one more.
 
     A retry is granted before its wait and counts at once; when it begins it moves into the
-    sliding window, and if its call is cancelled before that it is forgotten.
+    sliding window, and if it is not to be sent after all it is forgotten.
 
     Args:
         budget: The rules.
@@ -84,11 +88,25 @@ class RetryLedger:
         self._waiting += 1
         return True
 
-    def begin(self) -> None:
-        """Count a granted retry as begun."""
-        self._waiting -= 1
+    def begin(self, *, granted: bool = True) -> None:
+        """Count a retry as begun: one that was granted, or one that is sent without having been."""
+        if granted:
+            self._waiting -= 1
         self._retries.record_success(self._clock())
 
     def forget(self) -> None:
         """Take a grant back: its retry will never begin."""
         self._waiting -= 1
+
+
+class UnretriedLayer:
+    """Counts the calls that are never retried among the requests that a budget is a share of."""
+
+    def __init__(self, inner: Layer, ledger: RetryLedger) -> None:
+        self._inner = inner
+        self._ledger = ledger
+
+    def __call__(self, call: Call) -> Awaitable[httpx.Response]:
+        """Count the call and pass it on."""
+        self._ledger.on_request()
+        return self._inner(call)

@@ -37,7 +37,8 @@ def next_step(
         repeatable: Whether `may_repeat` says so.
         failed_attempts: Attempts so far, >= 1.
         computed_delay_s: What the back-off says.
-        asked_delay_s: What the server's Retry-After says; it replaces the computed delay.
+        asked_delay_s: What the server's Retry-After says; it replaces the computed delay. None or
+            0 asks for nothing.
         time_left_s: Until the total time-out; infinite without one. A wait that would reach it
             is not begun: the caller gets the failure in hand now rather than a time-out later.
     """
@@ -45,7 +46,7 @@ def next_step(
         return GaveUpReason.RETRIES_EXHAUSTED
     if not repeatable:
         return GaveUpReason.UNSAFE_METHOD
-    if asked_delay_s is None:
+    if not asked_delay_s:
         return computed_delay_s if computed_delay_s < time_left_s else GaveUpReason.NO_TIME_LEFT
     if asked_delay_s > settings.max_retry_after_s or asked_delay_s >= time_left_s:
         return GaveUpReason.RETRY_AFTER_TOO_LONG

@@ -107,12 +107,12 @@ def _told_of_circuit(event: Event, *, was_half_open: bool) -> Line | None:
 
 
 def _retry(event: RetryScheduled) -> str:
+    retry = f"retry {event.attempt}/{MAX_RETRIES[event.source]} after {_cause(event.cause)}"
+    if event.delay_s == 0:
+        return f"{retry}, at once (the circuit will reject it)"
     limited = event.cause == HTTPStatus.TOO_MANY_REQUESTS  # which the exchange never says alone
     wait = "as Retry-After asks" if limited else "exponential backoff with jitter"
-    return (
-        f"retry {event.attempt}/{MAX_RETRIES[event.source]} after {_cause(event.cause)}, "
-        f"in {_ms(event.delay_s)} ({wait})"
-    )
+    return f"{retry}, in {_ms(event.delay_s)} ({wait})"
 
 
 def _rejection(event: CallRejected, was_half_open: bool) -> str:

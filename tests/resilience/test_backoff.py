@@ -1,10 +1,12 @@
 from itertools import islice
 from random import Random
+from statistics import mean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resilience import RetrySettings
 from resilience.backoff import BACKOFFS, Backoff, delays_s
 from tests.resilience.fixed_random import FixedRandom
 
@@ -111,3 +113,27 @@ def test_the_same_seed_repeats_the_same_delays() -> None:
         for _ in range(2)
     )
     assert one == two
+
+
+def test_the_default_waits_are_as_long_as_their_settings_say() -> None:
+    rules = RetrySettings()
+    calls = [
+        list(
+            islice(
+                delays_s(
+                    rules.backoff,
+                    rules.base_delay_s,
+                    jitter=rules.jitter,
+                    max_s=rules.max_delay_s,
+                    random=Random(seed),
+                ),
+                10,
+            )
+        )
+        for seed in range(2000)
+    ]
+    in_all = [sum(waits_s[: rules.max_retries]) for waits_s in calls]
+    assert mean(in_all) == pytest.approx(8, abs=0.3)
+    assert 11 < max(in_all) < 11.45
+    assert 8 < max(waits_s[2] for waits_s in calls) < 8.75
+    assert mean(waits_s[9] for waits_s in calls) == pytest.approx(9 * 60, rel=0.05)

@@ -128,6 +128,19 @@ async def test_calls_with_overrides_share_the_retry_budget_with_all_others() -> 
     assert server.requests == 25
 
 
+async def test_calls_that_are_not_retried_are_requests_of_the_retry_budget_all_the_same() -> None:
+    server = Slow(status=500)
+    fifth = RetryBudget(ratio=0.2, min_per_s=0)
+    retry = RetrySettings(max_retries=1, base_delay_s=0, budget=fifth)
+    async with client_of(server, Policies(retry=retry)) as client:
+        for _ in range(4):
+            await client.get("rates", "/", retry=None)
+        await client.get("rates", "/")  # five requests bear one retry
+        await client.get("rates", "/")
+        counted = client.statistics("rates")
+    assert (counted.requests, counted.retries, counted.retries_suppressed) == (6, 1, 1)
+
+
 @dataclass
 class Unhashable:
     """Stands for any callable of the policies: compared by value and so without a hash."""

@@ -2,6 +2,7 @@ import asyncio
 
 import httpx
 import pytest
+import stamina
 
 from resilience import (
     AttemptStarted,
@@ -70,9 +71,20 @@ async def test_retry_after_replaces_the_computed_delay_of_each_retry_pt_072() ->
     assert [event.delay_s for event in told.heard(RetryScheduled)] == [2, 2, 2]
 
 
-async def test_a_retry_after_of_zero_retries_at_once_pt_074() -> None:
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("asked", ["0", "000", "Sun, 29 Nov 2026 11:59:59 GMT"])
+async def test_a_retry_after_that_asks_for_no_wait_leaves_the_computed_delay(
+    asked: str, status: int
+) -> None:
+    retry = RetrySettings(max_retries=3, base_delay_s=1, jitter=False)
+    script = Script(response(status, {"retry-after": asked}))
+    await told_with(retry).run(script)
+    assert script.sent_at_s == [0, 1, 3, 7]
+
+
+async def test_a_computed_delay_of_zero_retries_at_once() -> None:
     script = Script(response(503, {"retry-after": "0"}), 200)
-    await told_with(RetrySettings(base_delay_s=9)).run(script)
+    await told_with(AT_ONCE).run(script)
     assert script.sent_at_s == [0, 0]
 
 
@@ -277,6 +289,13 @@ async def test_an_attempt_that_takes_too_long_is_tried_again() -> None:
     assert script.sent_at_s == pytest.approx([0, 0.3])
     (scheduled,) = told.heard(RetryScheduled)
     assert isinstance(scheduled.cause, AttemptTimeout)
+
+
+async def test_staminas_mode_for_tests_leaves_the_waits_out() -> None:
+    script = Script(500, 500, 200)
+    with stamina.set_testing(True, attempts=3):
+        assert (await told_with(RetrySettings()).run(script)).status_code == 200
+    assert script.sent_at_s == [0, 0, 0]
 
 
 async def test_the_same_seed_repeats_the_same_waits() -> None:

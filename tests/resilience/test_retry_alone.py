@@ -68,6 +68,7 @@ async def test_a_call_cancelled_while_it_waits_for_its_retry_leaves_no_response_
     streams = Streams(503, 200)
     call = asyncio.create_task(repeated(streams))
     await asyncio.sleep(1)
+    assert streams.bodies[0].closed  # its connection is free while the call waits
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

@@ -63,8 +63,8 @@ HALF_OPENED = CircuitHalfOpened(**AT)
         (
             [RetryScheduled(**CALL, cause=httpx.ReadError("reset"), delay_s=0)],
             (
-                "#007 RETRY          retry 1/2 after ReadError('reset'), in 0 ms "
-                "(exponential backoff with jitter)"
+                "#007 RETRY          retry 1/2 after ReadError('reset'), at once "
+                "(the circuit will reject it)"
             ),
         ),
         (
