@@ -142,7 +142,8 @@ async def worker(source: Source, calls: int, random: Random) -> None:
     for _ in range(calls):
         refused = False
         try:
-            source.stale += await source.pipeline.run(source) is STALE
+            response = await source.pipeline.run(source)
+            source.stale += response.status_code == STALE.status_code
         except ResilienceError:
             refused = True
         if refused or random.random() < 0.1:

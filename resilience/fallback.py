@@ -3,6 +3,8 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 
 import httpx
@@ -10,11 +12,12 @@ import httpx
 from resilience.call import Call, Layer
 from resilience.errors import Cause, ResilienceError
 from resilience.events import Event, FallbackFailed, FallbackUsed
-from resilience.kinds import expect_callable, expect_function
+from resilience.kinds import expect, expect_callable, expect_function
 from resilience.outcome import is_transient_status
 from resilience.ranges import DAY_S, outside, refuse
 from resilience.subscribers import Subscribers
 from resilience.time_limit import TimeLimit
+from resilience.whole_body import read_whole
 
 Failure = Exception | httpx.Response
 """What a call ended in: an error, or a response that is no answer."""
@@ -37,11 +40,15 @@ class Fallback:
     Attributes:
         answer: Makes the response, e.g. `lambda request, failure: httpx.Response(200, json=[])`.
             The request is the one that failed (of a pipeline that was run without one, a request
-            of the call's method and no address). If this raises, the original failure stands.
+            of the call's method and no address). A response that has been read may be kept and
+            returned again: the caller gets a copy that carries its own request. One whose stream
+            is open is for this call alone: it is read here, or by the block of a `stream`, which
+            closes it. If this raises, or returns no `httpx.Response`, the original failure stands.
         when: Tells for every outcome, responses that are fine included, whether to fall back;
             must not raise.
-        limit_s: Limit on `answer` in seconds, 10 ms..24 h, because the total time-out has ended
-            by then. 1 s: what stands in for a slow source had better be fast.
+        limit_s: Limit on `answer` and on the reading of its body in seconds, 10 ms..24 h, because
+            the total time-out has ended by then. 1 s: what stands in for a slow source had better
+            be fast.
 
     Raises:
         ValueError: A value is out of range.
@@ -85,17 +92,15 @@ class FallbackLayer:
         if not self._fallback.when(response):
             return response
         instead = await self._instead_of(response, call)
-        if instead is None:
+        if instead is None or instead is response:
             return response
-        await response.aclose()
+        await _close(response, instead)
         return instead
 
     async def _instead_of(self, failure: Failure, call: Call) -> httpx.Response | None:
-        request = httpx.Request(call.method, "") if call.request is None else call.request
         try:
             with TimeLimit(self._fallback.limit_s, _too_slow):
-                response = await _uncancelled(self._fallback.answer, request, failure)
-            response.request = request
+                response = await _uncancelled(self._answer(failure, call))
         except Exception as error:  # noqa: BLE001 - anybody's code; the original failure stands
             if isinstance(failure, Exception):
                 failure.add_note(f"the fallback failed too: {error!r}")
@@ -104,22 +109,72 @@ class FallbackLayer:
         self._tell(FallbackUsed, call, failure, status=response.status_code)
         return response
 
+    async def _answer(self, failure: Failure, call: Call) -> httpx.Response:
+        request = httpx.Request(call.method, "") if call.request is None else call.request
+        answered = self._fallback.answer(request, failure)
+        response = await answered if inspect.isawaitable(answered) else answered
+        expect("the fallback's answer", response, httpx.Response, "return an httpx.Response")
+        if response is failure:
+            return response
+        if _is_read(response):
+            response = _copy_of(response)  # whoever made it may keep it for other calls
+            response.request = request
+            return response
+        _check_open(response)
+        response.request = request
+        if call.keep is None or is_transient_status(response.status_code):
+            return await read_whole(response)
+        return response
+
     def _tell(self, kind: type[Event], call: Call, failure: Failure, **details: object) -> None:
         cause: Cause = failure.status_code if isinstance(failure, httpx.Response) else failure
         self._subscribers.tell_of(call, kind, cause=cause, **details)
 
 
-async def _uncancelled(answer: Answer, request: httpx.Request, failure: Failure) -> httpx.Response:
+async def _uncancelled(answering: Awaitable[httpx.Response]) -> httpx.Response:
     """Return the answer; a cancellation that nobody asked of this task is a RuntimeError."""
     task = asyncio.current_task()
     cancelling = task.cancelling() if task is not None else 0
     try:
-        answered = answer(request, failure)
-        return await answered if inspect.isawaitable(answered) else answered
+        return await answering
     except asyncio.CancelledError as error:
         if task is None or task.cancelling() > cancelling:
             raise
         raise RuntimeError("the fallback awaited what was cancelled; let it catch that") from error
+
+
+def _is_read(response: httpx.Response) -> bool:
+    try:
+        response.content  # noqa: B018 - httpx has no other public way to ask
+    except httpx.ResponseNotRead:
+        return False
+    return True
+
+
+def _check_open(response: httpx.Response) -> None:
+    """Raise unless an unread response can still be read."""
+    stream = response.stream
+    expect("the answer's stream", stream, httpx.AsyncByteStream, "read the response before")
+    if response.is_closed or response.is_stream_consumed:
+        raise ValueError("the fallback's answer was closed unread; read it, or leave it open")
+
+
+def _copy_of(response: httpx.Response) -> httpx.Response:
+    """Return a copy of a response that has been read, to be changed without harm."""
+    copied = copy(response)  # as httpx pickles it: without its connection, and its extensions
+    copied.headers = response.headers.copy()
+    copied.extensions = dict(response.extensions)
+    return copied
+
+
+async def _close(replaced: httpx.Response, instead: httpx.Response) -> None:
+    """Close what nobody will read, and if that is interrupted, what nobody will get either."""
+    try:
+        with suppress(httpx.TransportError):  # the call has its answer all the same
+            await replaced.aclose()
+    except BaseException:
+        await instead.aclose()
+        raise
 
 
 def _too_slow(limit_s: float) -> TimeoutError:

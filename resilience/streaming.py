@@ -33,7 +33,7 @@ async def streamed(
     A transient response is read at once, within the attempt's limit, so that a retry leaves its
     connection usable. The policies may drop a response on its way (a hedge that lost, a fallback
     that answered instead, a limit that fired as the headers came): it is closed, and its slot
-    given back, before the block begins.
+    given back, before the block begins. What the fallback answered is closed like any other.
 
     Args:
         run: Puts the policies around the opening.
@@ -56,6 +56,7 @@ async def streamed(
 
     try:
         response = await run(open_once, keep=opened.keep)
+        opened.add(response)  # a fallback's is not there yet
         await opened.close_all_but(response)
         if idle_timeout_s is not None and isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _NeverIdle(response.stream, idle_timeout_s)
@@ -71,7 +72,7 @@ class _Opened:
         self._slots: dict[httpx.Response, list[Callable[[], None]]] = {}
 
     def add(self, response: httpx.Response) -> None:
-        self._slots[response] = []
+        self._slots.setdefault(response, [])
 
     def keep(self, response: httpx.Response, release: Callable[[], None]) -> None:
         self._slots.setdefault(response, []).append(release)
