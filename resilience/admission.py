@@ -102,7 +102,6 @@ class AdmissionLayer:
 
     async def _admit(self, call: Call) -> Permit | None:
         """Do in full what the class says; the common attempt finds everything open."""
-        self._counts.waiting += 1
         try:
             if self._breaker is not None:
                 self._breaker.check()
@@ -112,8 +111,6 @@ class AdmissionLayer:
         except BaseException as error:
             self._refused(call, error)
             raise
-        finally:
-            self._counts.waiting -= 1
 
     def _take_at_once(self, now_s: float) -> bool:
         """Take a slot and a token if both are there and nobody is before; else take neither."""
@@ -174,7 +171,7 @@ class AdmissionLayer:
         elif isinstance(error, (RateLimited, BulkheadFull)):
             self._counts.queue_rejects += 1
             self._subscribers.tell_of(call, QueueRejected, cause=error)
-        elif isinstance(error, asyncio.CancelledError):
+        else:
             self._counts.abandoned += 1
 
     def _hear(

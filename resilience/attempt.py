@@ -32,10 +32,9 @@ class AttemptLayer:
         """Return the response, whatever its status, or raise what went wrong."""
         self._counts.attempts += 1
         if self._subscribers.listen:
-            response = await self._send_and_tell(call)
-        else:
-            with self._limited():
-                response = await call.send()
+            return await self._send_and_tell(call)
+        with self._limited():
+            response = await call.send()
         if response.status_code == TOO_MANY_REQUESTS:
             self._counts.http_429 += 1
         return response
@@ -55,6 +54,7 @@ class AttemptLayer:
             raise
         status, duration_s = response.status_code, _since_s(started_ns)
         if is_transient_status(status):
+            self._counts.http_429 += status == TOO_MANY_REQUESTS
             tell_of(call, AttemptFailed, cause=status, duration_s=duration_s)
         else:
             tell_of(call, AttemptSucceeded, status=status, duration_s=duration_s)

@@ -137,20 +137,19 @@ class Pipeline:
         try:
             response = await outermost(call)
         except BaseException as error:
+            counts.finished_at_s = loop_time_s()
             counts.failed += 1
             counts.cancelled += isinstance(error, asyncio.CancelledError)
             self._told.tell_of(call, CallEnded, outcome=error)
             raise
+        counts.finished_at_s = loop_time_s()
+        if is_transient_status(response.status_code):
+            counts.failed += 1
         else:
-            if is_transient_status(response.status_code):
-                counts.failed += 1
-            else:
-                counts.ok += 1
-            if self._told.listen:
-                self._told.tell_of(call, CallEnded, outcome=response.status_code)
-            return response
-        finally:
-            counts.finished_at_s = loop_time_s()
+            counts.ok += 1
+        if self._told.listen:
+            self._told.tell_of(call, CallEnded, outcome=response.status_code)
+        return response
 
     def statistics(self) -> SourceStatistics:
         """Return what became of the calls so far."""

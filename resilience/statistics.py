@@ -10,12 +10,12 @@ class SourceStatistics:
     A call makes one *try*, and one more for each retry and each hedge that begins. A try ends
     sent, which makes it an attempt, or unsent: the circuit rejected it, a queue refused it, or the
     call was cancelled or ran out of time while it waited. An unsent try that is no hedge ends its
-    call. Hence, at any time:
+    call. Hence, at any time, in an event's handler too:
 
         requests = ok + failed + in_flight
         retries = attempts + rejects + waiting - requests - hedges
 
-    and once the source is idle, in_flight and waiting are 0.
+    and once the source is idle, in_flight and waiting are 0. What an event tells is counted before.
 
     Attributes:
         source: Name of the source.
@@ -27,7 +27,7 @@ class SourceStatistics:
         attempts: Requests that were sent.
         retries: Tries after the first of their call, hedges left out.
         hedges: Tries beside a slow attempt.
-        waiting: Tries that wait for a slot or a token.
+        waiting: Tries that have not ended: they wait for a slot or a token, or have only begun.
         rejects: Tries that ended unsent: the sum of the next three.
         circuit_rejects: By the circuit breaker.
         queue_rejects: By the rate limit or the bulkhead.
@@ -83,12 +83,11 @@ class Counts:
         "requests",
         "retries",
         "retries_suppressed",
-        "waiting",
     )
 
     def __init__(self) -> None:
         self.requests = self.ok = self.failed = self.cancelled = 0
-        self.attempts = self.retries = self.hedges = self.waiting = self.retries_suppressed = 0
+        self.attempts = self.retries = self.hedges = self.retries_suppressed = 0
         self.circuit_rejects = self.queue_rejects = self.abandoned = 0
         self.rate_limit_waits = self.http_429 = 0
         self.rate_limit_wait_s = 0.0
@@ -99,10 +98,12 @@ class Counts:
     ) -> SourceStatistics:
         """Return the counts as they stand, with what the circuit breaker knows."""
         counted = {name: getattr(self, name) for name in self.__slots__}
+        rejects = self.circuit_rejects + self.queue_rejects + self.abandoned
         return SourceStatistics(
             source=source,
             in_flight=self.requests - self.ok - self.failed,
-            rejects=self.circuit_rejects + self.queue_rejects + self.abandoned,
+            waiting=self.requests + self.retries + self.hedges - self.attempts - rejects,
+            rejects=rejects,
             circuit=circuit,
             circuit_opened=circuit_opened,
             **counted,

@@ -75,9 +75,8 @@ async def play(told: Told, script: Script, cancel_after_s: float | None) -> floa
 def check_identities(counted: SourceStatistics) -> None:
     """Check what holds at any time."""
     assert counted.requests == counted.ok + counted.failed + counted.in_flight
-    assert counted.retries == (
-        counted.attempts + counted.rejects + counted.waiting - counted.requests
-    )
+    tries = counted.requests + counted.retries + counted.hedges
+    assert tries == counted.attempts + counted.rejects + counted.waiting
     assert counted.cancelled <= counted.failed
 
 
