@@ -21,8 +21,9 @@ is what a call may say.
 
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
 `errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`,
-`RetryLedger`, `RetryWaits` and `RetryLayer` are of use alone. Every limit, window and wait runs
-on the event loop's clock, every random draw on the generator that is passed in.
+`RetryLedger`, `RetryWaits` and `RetryLayer` are of use alone; `Retrying` repeats other things than
+HTTP. Every limit, window and wait runs on the event loop's clock, every random draw on the
+generator that is passed in.
 
 Two modules need packages that this one does not import: `telemetry` (OpenTelemetry) and
 `shared_state` (Redis).
@@ -48,6 +49,7 @@ from resilience.errors import (
     StaleConnection,
     StreamIdle,
     TotalTimeout,
+    UnwantedResult,
 )
 from resilience.events import (
     AttemptCancelled,
@@ -86,6 +88,7 @@ from resilience.retry import RetryLayer
 from resilience.retry_budget import RetryBudget, RetryLedger
 from resilience.retry_settings import RetrySettings
 from resilience.retry_wait import RetryWaits
+from resilience.retrying import Retrying
 from resilience.source import Overrides, Policies, Source
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Subscribers
@@ -148,6 +151,7 @@ __all__ = [
     "RetryScheduled",
     "RetrySettings",
     "RetryWaits",
+    "Retrying",
     "ServerRateLimited",
     "Source",
     "SourceStatistics",
@@ -157,4 +161,5 @@ __all__ = [
     "TokenBucket",
     "TotalTimeout",
     "Trip",
+    "UnwantedResult",
 ]

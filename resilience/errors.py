@@ -10,6 +10,7 @@ ResilienceError
 ├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
 ├── StreamIdle          a streamed body paused for longer than its limit
+├── UnwantedResult      why a function that returned is called again; a cause, never raised
 ├── HttpError           a typed call was answered with a status that is not 2xx
 └── InvalidBody         a typed call was answered with a body of another shape
 httpx.TransportError    the network failed; httpx's own tree
@@ -165,6 +166,17 @@ class StreamIdle(ResilienceError):
             f"the stream was silent for {self.limit_s:g} s; "
             "raise idle_timeout_s if the source is known to pause"
         )
+
+
+class UnwantedResult(ResilienceError):
+    """A function returned `result`, which is none that its caller wants."""
+
+    def __init__(self, result: object) -> None:
+        super().__init__(result)
+        self.result = result
+
+    def __str__(self) -> str:
+        return f"the function returned {self.result!r:.200}; on_result says whether that will do"
 
 
 class HttpError(ResilienceError):
