@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
 
 from resilience.errors import BulkheadFull
 from resilience.kinds import expect
@@ -10,6 +11,7 @@ from resilience.time_limits import time_limits
 from resilience.waiting_line import WaitingLine
 
 _MAX_COUNT = 1_000_000_000
+_NONE_TAKEN = "no slot of {!r} is taken; release once for each acquire, or use 'async with'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ class BulkheadSettings:
 
 class Bulkhead:
     """Hands out slots; a slot given back goes to whoever has waited longest.
+
+    `async with bulkhead:` holds a slot for the block.
 
     Not thread-safe: use it from one event loop.
 
@@ -99,9 +103,26 @@ class Bulkhead:
             await self._line.wait(self._on_cancelled)
 
     def release(self) -> None:
-        """Give a slot back."""
+        """Give a slot back.
+
+        Raises:
+            RuntimeError: No slot is taken.
+        """
         if self._running > self._max_concurrent or not self._line.serve():
+            if not self._running:
+                raise RuntimeError(_NONE_TAKEN.format(self.name))
             self._running -= 1
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
 
     def resize(self, max_concurrent: int) -> None:
         """Let so many calls run, >= 1, from now on; those that are too many are not stopped."""

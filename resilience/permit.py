@@ -49,11 +49,15 @@ class Permit:
             self.release()
 
     def _settle(self) -> None:
-        if self._settled:
-            raise RuntimeError("the permit was settled before; ask the breaker for one a call")
+        self._expect_unsettled()
         self._settled = True
 
+    def _expect_unsettled(self) -> None:
+        if self._settled:
+            raise RuntimeError("the permit was settled before; ask the breaker for one a call")
+
     def __enter__(self) -> Self:
+        self._expect_unsettled()
         return self
 
     def __exit__(

@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from contextvars import Context
+from types import TracebackType
 
 from resilience.clock import loop_time_s
 from resilience.errors import RateLimited
@@ -17,8 +18,9 @@ _ROUNDING_S = 1e-9
 class TokenBucket:
     """Spaces requests so that no window of t seconds sees more than burst + rate·t of them.
 
-    It starts full. `acquire` is all that a caller needs. A pipeline takes the same steps one by
-    one, because a call waits for a slot between its place in the line and its token:
+    It starts full. `acquire` is all that a caller needs; `async with bucket:` calls it, and leaves
+    nothing to give back. A pipeline takes the same steps one by one, because a call waits for a
+    slot between its place in the line and its token:
 
         try_take_at_once()  take a token that is there, if nobody is before
         enter()             take a place in the line, or be refused
@@ -76,7 +78,12 @@ class TokenBucket:
         self._entered += 1
 
     def leave(self) -> None:
-        """Give a place in the line up."""
+        """Give a place in the line up.
+
+        Raises:
+            RuntimeError: Nobody holds a place that no `take` waits in.
+        """
+        self._expect_place()
         self._entered -= 1
 
     def would_wait_s(self) -> float:
@@ -85,7 +92,12 @@ class TokenBucket:
         return wait_s if wait_s > _ROUNDING_S else 0.0
 
     def try_take(self) -> bool:
-        """Swap a place for a token if there is one now and nobody is before."""
+        """Swap a place for a token if there is one now and nobody is before.
+
+        Raises:
+            RuntimeError: See `leave`.
+        """
+        self._expect_place()
         now_s = loop_time_s()
         if self._line or self._ready_in_s(now_s) > _ROUNDING_S:
             return False
@@ -116,7 +128,9 @@ class TokenBucket:
 
         Raises:
             RateLimited: It waited for `max_wait_s` in vain, because a pause came between.
+            RuntimeError: See `leave`.
         """
+        self._expect_place()
         began_s = loop_time_s()
         deadline_s = began_s + self._limit.max_wait_s
         if self._timer is None:
@@ -125,7 +139,10 @@ class TokenBucket:
         return loop_time_s() - began_s
 
     def give_back(self) -> None:
-        """Return a token that was not spent; it serves whoever is next."""
+        """Return a token that was taken and not spent; it serves whoever is next.
+
+        The bucket does not know whose token it is, and believes it.
+        """
         self._full_at_s -= self._interval_s
         if self._line:
             self._serve()
@@ -147,6 +164,24 @@ class TokenBucket:
         """Raise an error of its own at each caller that waits for a token; none is spent."""
         self._entered -= self._line.refuse_all(error)
         self._disarm()
+
+    async def __aenter__(self) -> float:
+        return await self.acquire()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """A token is spent, whatever became of the request."""
+
+    def _expect_place(self) -> None:
+        if self._entered <= len(self._line):
+            raise RuntimeError(
+                f"no place in the line of {self.name!r} is held; enter once for each take or "
+                "leave, or acquire, which does both"
+            )
 
     def _is_too_much(self, would_wait_s: float, deadline_s: float | None) -> bool:
         if self._entered >= self._limit.max_queue or would_wait_s > self._limit.max_wait_s:
