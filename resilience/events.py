@@ -17,7 +17,7 @@
 | ServerRateLimited | a source with a rate limit of ours answered 429 |
 | GaveUp | the retry policy returned a transient failure, or the total time-out fired |
 | FallbackUsed | the fallback has answered for a call that failed |
-| FallbackFailed | it has not: it raised or took too long, and the original failure stands |
+| FallbackFailed | it raised, took too long or gave no response: the original failure stands |
 | LimitChanged | the adaptive concurrency limit has changed |
 | CircuitOpened, CircuitHalfOpened, CircuitClosed | the circuit has changed its state |
 
