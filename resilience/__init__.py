@@ -49,6 +49,7 @@ from resilience.errors import (
     StaleConnection,
     StreamIdle,
     TotalTimeout,
+    UndecodableBody,
     UnwantedResult,
 )
 from resilience.events import (
@@ -161,5 +162,6 @@ __all__ = [
     "TokenBucket",
     "TotalTimeout",
     "Trip",
+    "UndecodableBody",
     "UnwantedResult",
 ]

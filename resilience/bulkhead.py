@@ -125,7 +125,13 @@ class Bulkhead:
         self.release()
 
     def resize(self, max_concurrent: int) -> None:
-        """Let so many calls run, >= 1, from now on; those that are too many are not stopped."""
+        """Let so many calls run, >= 1, from now on; those that are too many are not stopped.
+
+        Raises:
+            ValueError: The number is below 1.
+        """
+        if max_concurrent < 1:
+            raise ValueError(f"a bulkhead has one slot or more, got {max_concurrent}; write 1")
         self._max_concurrent = max_concurrent
         while self._running < max_concurrent and self._line.serve():
             self._running += 1

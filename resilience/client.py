@@ -182,7 +182,7 @@ class ResilientClient(JsonCalls):
                 nothing was sent or counted.
             RuntimeError: The client is closed; nothing was sent or counted.
             ResponseTooLarge: The body outgrew the limit.
-            httpx.DecodingError: The body is not in the encoding that it claims.
+            UndecodableBody: The body is not in the coding that it claims.
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
             httpx.TransportError: See `Pipeline.run`.
         """

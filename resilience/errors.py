@@ -9,6 +9,7 @@ ResilienceError
 ├── RateLimited         nothing was sent: the wait for the rate limit would be too long
 ├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
+├── UndecodableBody     the body is not in the coding that it claims; an httpx.DecodingError too
 ├── StreamIdle          a streamed body paused for longer than its limit
 ├── UnwantedResult      why a function that returned is called again; a cause, never raised
 ├── HttpError           a typed call was answered with a status that is not 2xx
@@ -152,6 +153,21 @@ class ResponseTooLarge(ResilienceError):
             f"the response body is larger than {self.limit_bytes} bytes; "
             "raise max_response_bytes if that is expected of this source"
         )
+
+
+class UndecodableBody(ResilienceError, httpx.DecodingError):
+    """The body is not in the coding that its header claims, or in one that is not undone.
+
+    Attributes:
+        reason: What does not fit.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the response body cannot be decoded: {self.reason}"
 
 
 class StreamIdle(ResilienceError):

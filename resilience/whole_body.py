@@ -2,7 +2,7 @@
 
 import httpx
 
-from resilience.errors import ResponseTooLarge
+from resilience.errors import ResponseTooLarge, UndecodableBody
 from resilience.outcome import is_transient_status
 
 
@@ -14,15 +14,19 @@ async def read_whole(response: httpx.Response) -> httpx.Response:
     retried and judged as what it is.
 
     Raises:
-        ResponseTooLarge, httpx.DecodingError, httpx.TransportError: The body of any other response.
+        ResponseTooLarge, UndecodableBody, httpx.TransportError: The body of any other response.
     """
     try:
         await response.aread()
-    except (ResponseTooLarge, httpx.DecodingError, httpx.TransportError):
+    except (ResponseTooLarge, httpx.DecodingError, httpx.TransportError) as error:
         await response.aclose()
-        if not is_transient_status(response.status_code):
-            raise
-        return _without_body(response)
+        if is_transient_status(response.status_code):
+            return _without_body(response)
+        if isinstance(error, httpx.DecodingError):
+            undecodable = UndecodableBody(str(error))
+            undecodable.request = response.request
+            raise undecodable from error
+        raise
     except BaseException:
         await response.aclose()
         raise

@@ -118,3 +118,8 @@ async def test_a_bulkhead_that_grows_lets_the_next_ones_in_and_one_that_shrinks_
     bulkhead.release()
     await asyncio.gather(*waiting)
     assert bulkhead.running == 0
+
+
+def test_a_bulkhead_has_one_slot_at_least() -> None:
+    with pytest.raises(ValueError, match="one slot or more, got 0; write 1"):
+        slots(3).resize(0)

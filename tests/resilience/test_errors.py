@@ -11,6 +11,7 @@ from resilience import (
     ResilienceError,
     ResponseTooLarge,
     TotalTimeout,
+    UndecodableBody,
 )
 
 
@@ -25,6 +26,7 @@ from resilience import (
         (RateLimited("rates", 1.5, 7), "7 calls wait, and this one would wait 1.500 s"),
         (BulkheadFull("rates", 2, 7), "2 calls to 'rates' run and 7 wait"),
         (ResponseTooLarge(10), "larger than 10 bytes"),
+        (UndecodableBody("it ends in the middle"), "cannot be decoded: it ends in the middle"),
     ],
 )
 def test_an_error_words_itself_and_survives_a_copy(error: ResilienceError, words: str) -> None:

@@ -13,7 +13,14 @@ from random import Random
 import httpx
 import pytest
 
-from resilience import BreakerSettings, Policies, ResilientClient, RetrySettings, Source
+from resilience import (
+    BreakerSettings,
+    Fallback,
+    Policies,
+    ResilientClient,
+    RetrySettings,
+    Source,
+)
 from resilience.name_lookup import OwnThreadsResolver
 from resilience.transport import AttemptTransport, context_for
 from tests.resilience.peers import read_request, scripted_peer
@@ -252,3 +259,13 @@ async def test_default_policies_are_those_of_sources_without_any() -> None:
             await client.get(name, "/")
     attempts = {name: client.statistics(name).attempts for name in client.sources}
     assert attempts == {"own": 1, "none": 3}
+
+
+async def test_a_fallback_answers_for_a_body_that_cannot_be_decoded() -> None:
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain")
+
+    policies = Policies(fallback=Fallback(answer=lambda _request, _failure: httpx.Response(203)))
+    async with scripted_peer(behave) as url, client_of(url, policies) as client:
+        assert (await client.get("s", "/")).status_code == 203
