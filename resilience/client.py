@@ -12,6 +12,7 @@ from typing import Self, Unpack
 
 import httpx
 
+from resilience.adaptive import AdaptiveConcurrency
 from resilience.circuit_breaker import CircuitBreaker
 from resilience.connection_slots import within_connections
 from resilience.events import Event
@@ -137,6 +138,21 @@ class ResilientClient(JsonCalls):
             ValueError: The source is unknown.
         """
         return self._guarded(source).pipeline.breaker
+
+    def adaptive(self, source: str) -> AdaptiveConcurrency | None:
+        """Return the adaptive concurrency of `source`, None if it has none."""
+        return self._guarded(source).pipeline.adaptive
+
+    def wrap_transports(
+        self, wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]
+    ) -> None:
+        """Send requests through `wrap(transport)` from now on, for each source's transport.
+
+        For what has to see or change each request that is sent, every retry and hedge of a call.
+        Those share one request: pass a changed copy on. The client closes what `wrap` returns.
+        """
+        for guarded in self._sources.values():
+            guarded.transport = wrap(guarded.transport)
 
     def isolate(self, source: str) -> None:
         """Reject every call to `source` until `reset`.

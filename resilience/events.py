@@ -29,8 +29,10 @@ won + cancelled + failed. Between its beginning and its end, a hedge's events co
 its own, in a copy of the call's context.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+import httpx
 
 from resilience.errors import BulkheadFull, Cause, RateLimited
 
@@ -53,9 +55,10 @@ class CallEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted(CallEvent):
-    """The call has begun; `attempt` is 1."""
+    """The call has begun; `attempt` is 1, `request` what is sent, None if only `send` knows it."""
 
     method: str
+    request: httpx.Request | None = field(default=None, repr=False)  # its URL may hold secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

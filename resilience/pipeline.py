@@ -133,7 +133,7 @@ class Pipeline:
             request=request,
         )
         if self._told.listen:
-            self._told.tell_of(call, CallStarted, method=method)
+            self._told.tell_of(call, CallStarted, method=method, request=request)
         try:
             response = await outermost(call)
         except BaseException as error:

@@ -1,11 +1,14 @@
 """Calls, attempts and circuits in numbers."""
 
 import time
-from collections.abc import Callable, Iterable
+from asyncio import CancelledError
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
+from opentelemetry.semconv.metrics.http_metrics import HTTP_CLIENT_REQUEST_DURATION
 
-from resilience.circuit_breaker import CircuitBreaker
+from resilience.client import ResilientClient
 from resilience.events import (
     AttemptCancelled,
     AttemptFailed,
@@ -21,6 +24,7 @@ from resilience.events import (
     RetryScheduled,
 )
 from resilience.outcome import is_transient_status
+from resilience.telemetry_http import Attributes, Conventions, is_error, of_outcome
 
 _STATES = {"closed": 0, "half-open": 1, "open": 2}
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
@@ -32,6 +36,7 @@ class CallMetrics:
 
     | metric | kind, unit | further attribute |
     |---|---|---|
+    | http.client.request.duration | histogram, s | those of the semantic conventions |
     | resilience.call.duration | histogram, s | resilience.outcome: ok, failed, cancelled |
     | resilience.attempt.duration | histogram, s | resilience.outcome: the same |
     | resilience.retries | counter | |
@@ -39,18 +44,24 @@ class CallMetrics:
     | resilience.hedges | counter | resilience.outcome: won, cancelled, failed |
     | resilience.fallbacks | counter | resilience.outcome: used, failed |
     | resilience.circuit.state | gauge | 0 closed, 1 half-open, 2 open; a source that was called |
+    | resilience.concurrency.limit | gauge | the adaptive limit of a source that was called |
 
-    The histograms' counts are the numbers of calls and attempts.
+    The histograms' counts are the numbers of calls and attempts; a request is an attempt.
 
     Args:
         meter: Makes the instruments.
-        breaker_of: Returns the circuit breaker of a source, None if it has none.
+        client: Knows the circuits and limits.
+        conventions: Describes requests.
     """
 
-    def __init__(self, meter: Meter, *, breaker_of: Callable[[str], CircuitBreaker | None]) -> None:
-        self._breaker_of = breaker_of
-        self._breakers: dict[str, CircuitBreaker | None] = {}
-        self._started_ns: dict[int, int] = {}
+    def __init__(self, meter: Meter, client: ResilientClient, conventions: Conventions) -> None:
+        self._client = client
+        self._conventions = conventions
+        self._sources: dict[str, None] = {}  # an ordered set
+        self._under_way: dict[int, _Call] = {}
+        self._requests = _histogram(
+            meter, HTTP_CLIENT_REQUEST_DURATION, "Duration of HTTP client requests."
+        )
         self._calls = _histogram(meter, "resilience.call.duration", "Calls, retries included")
         self._attempts = _histogram(meter, "resilience.attempt.duration", "Requests sent")
         self._retries = meter.create_counter("resilience.retries", "{retry}")
@@ -62,6 +73,12 @@ class CallMetrics:
             [self._states],
             description="0 closed, 1 half-open, 2 open",
         )
+        meter.create_observable_gauge(
+            "resilience.concurrency.limit",
+            [self._limits],
+            "{request}",
+            "How many requests may be sent at once, as found by adaptive concurrency",
+        )
 
     def __call__(self, event: Event) -> None:
         """Count the event."""
@@ -71,11 +88,11 @@ class CallMetrics:
             case CallEnded():
                 self._call_ended(event)
             case AttemptSucceeded():
-                self._attempts.record(event.duration_s, _of(event, outcome="ok"))
+                self._attempt_ended(event, event.status, "ok")
             case AttemptFailed():
-                self._attempts.record(event.duration_s, _of(event, outcome="failed"))
+                self._attempt_ended(event, event.cause, "failed")
             case AttemptCancelled():
-                self._attempts.record(event.duration_s, _of(event, outcome="cancelled"))
+                self._attempt_ended(event, CancelledError(), "cancelled")
             case _:
                 self._count(event)
 
@@ -95,20 +112,43 @@ class CallMetrics:
                 self._fallbacks.add(1, _of(event, outcome="failed"))
 
     def _call_started(self, event: CallStarted) -> None:
-        self._started_ns[event.request_id] = time.perf_counter_ns()
-        if event.source not in self._breakers:
-            self._breakers[event.source] = self._breaker_of(event.source)
+        self._sources[event.source] = None
+        described = self._conventions.of_request(event.method, event.request)
+        self._under_way[event.request_id] = _Call(time.perf_counter_ns(), described)
 
     def _call_ended(self, event: CallEnded) -> None:
-        started_ns = self._started_ns.pop(event.request_id, None)
-        if started_ns is not None:
-            duration_s = (time.perf_counter_ns() - started_ns) / 1e9
+        if call := self._under_way.pop(event.request_id, None):
+            duration_s = (time.perf_counter_ns() - call.started_ns) / 1e9
             self._calls.record(duration_s, _of(event, outcome=_outcome(event.outcome)))
 
+    def _attempt_ended(
+        self,
+        event: AttemptSucceeded | AttemptFailed | AttemptCancelled,
+        outcome: int | BaseException,
+        word: str,
+    ) -> None:
+        self._attempts.record(event.duration_s, _of(event, outcome=word))
+        if call := self._under_way.get(event.request_id):
+            told = of_outcome(outcome, error=is_error(outcome))
+            self._requests.record(event.duration_s, _of(event) | call.described | told)
+
     def _states(self, _options: CallbackOptions) -> Iterable[Observation]:
-        for source, breaker in list(self._breakers.items()):
-            if breaker is not None:
+        for source in list(self._sources):
+            if (breaker := self._client.breaker(source)) is not None:
                 yield Observation(_STATES[breaker.state], {"resilience.source": source})
+
+    def _limits(self, _options: CallbackOptions) -> Iterable[Observation]:
+        for source in list(self._sources):
+            if (adaptive := self._client.adaptive(source)) is not None:
+                yield Observation(adaptive.limit, {"resilience.source": source})
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call under way."""
+
+    started_ns: int
+    described: Attributes
 
 
 def _histogram(meter: Meter, name: str, description: str) -> Histogram:
@@ -117,7 +157,7 @@ def _histogram(meter: Meter, name: str, description: str) -> Histogram:
     )
 
 
-def _of(event: Event, **attributes: str) -> dict[str, str]:
+def _of(event: Event, **attributes: str) -> Attributes:
     named = {f"resilience.{name}": value for name, value in attributes.items()}
     return {"resilience.source": event.source, **named}
 

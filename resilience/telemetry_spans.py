@@ -6,6 +6,11 @@ from dataclasses import fields
 from enum import Enum
 
 from opentelemetry import context, trace
+from opentelemetry.context import Context
+from opentelemetry.semconv.attributes.http_attributes import (
+    HTTP_REQUEST_METHOD,
+    HTTP_REQUEST_RESEND_COUNT,
+)
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 
 from resilience.events import (
@@ -33,6 +38,13 @@ from resilience.events import (
     ServerRateLimited,
 )
 from resilience.outcome import is_transient_status
+from resilience.telemetry_http import (
+    Attributes,
+    Conventions,
+    is_error,
+    of_outcome,
+    qualified_name,
+)
 
 _NAMES: dict[type[Event], str] = {
     CallRejected: "call.rejected",
@@ -54,19 +66,33 @@ _NAMES: dict[type[Event], str] = {
 
 _NOT_ATTRIBUTES = frozenset({"source", "at_s", "request_id"})
 
+_SUPPRESSED_BELOW = context._SUPPRESS_HTTP_INSTRUMENTATION_KEY  # noqa: SLF001 - it has no other name
+_SUPPRESSED_HERE = context._SUPPRESS_INSTRUMENTATION_KEY  # noqa: SLF001
+
 
 class CallSpans:
     """A subscriber that turns events into spans.
 
-    A call is an internal span `<METHOD> <source>`. Each attempt, hedges included, is a client
-    span `attempt` below it, and is current while the request is sent, so that an instrumented
-    transport carries on from there. Everything else is an event of the span that is current.
-    A cancelled span ends without a status, because nobody failed.
+    A call is an internal span `<METHOD> <source>`. Each attempt, hedges included, is a client span
+    below it, as the semantic conventions for HTTP describe a request: named by its method, in
+    error from status 400 on, and over when the response is (a streamed one: its headers). It is
+    current while the request is sent, for transports to carry on from there; instrumentation of
+    the HTTP library further in is told to be silent, as it would describe the request again.
+
+    What happens to a call is an event of its span, the rest of the span that is current. A span in
+    error has an `error.type`, no other has: the qualified name of what was raised, or the status.
+    A cancelled one is in error too, a hedge that lost included, by `CancelledError`. A call is in
+    error when the library counts it as failed, so that a 404 is none.
+
+    Args:
+        tracer: Makes the spans.
+        conventions: Describes requests.
     """
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, conventions: Conventions) -> None:
         self._tracer = tracer
-        self._calls: dict[int, _Open] = {}
+        self._conventions = conventions
+        self._calls: dict[int, _Call] = {}
         self._attempts: dict[tuple[int, asyncio.Task[object] | None], _Open] = {}
 
     def __call__(self, event: Event) -> None:
@@ -78,74 +104,91 @@ class CallSpans:
                 self._call_ended(event)
             case AttemptStarted():
                 self._attempt_started(event)
-            case AttemptSucceeded() | AttemptFailed() | AttemptCancelled():
-                self._attempt_ended(event)
+            case AttemptSucceeded():
+                self._attempt_ended(event, event.status)
+            case AttemptFailed():
+                self._attempt_ended(event, event.cause)
+            case AttemptCancelled():
+                self._attempt_ended(event, asyncio.CancelledError())
             case _ if name := _NAMES.get(type(event)):
-                trace.get_current_span().add_event(name, dict(_attributes(event)))
+                self._span_of(event).add_event(name, dict(_attributes(event)))
 
     def _call_started(self, event: CallStarted) -> None:
-        self._calls[event.request_id] = _Open(
-            self._tracer.start_span(
-                f"{event.method} {event.source}",
-                attributes={
-                    "resilience.source": event.source,
-                    "http.request.method": event.method,
-                },
-            )
+        if context.get_value(_SUPPRESSED_HERE):
+            return
+        method = event.method
+        attributes: Attributes = {
+            "resilience.source": event.source,
+            HTTP_REQUEST_METHOD: self._conventions.method(method),
+        }
+        span = self._tracer.start_span(f"{method} {event.source}", attributes=attributes)
+        self._calls[event.request_id] = _Call(
+            span,
+            attempt_name=self._conventions.span_name(method),
+            attempt_attributes={
+                "resilience.source": event.source,
+                **self._conventions.of_span(method, event.request),
+            },
         )
 
     def _call_ended(self, event: CallEnded) -> None:
         if call := self._calls.pop(event.request_id, None):
-            call.close(event.outcome)
+            outcome = event.outcome
+            call.close(outcome, error=not isinstance(outcome, int) or is_transient_status(outcome))
 
     def _attempt_started(self, event: AttemptStarted) -> None:
-        self._attempts[_key(event)] = _Open(
-            self._tracer.start_span(
-                "attempt",
-                kind=SpanKind.CLIENT,
-                attributes={
-                    "resilience.source": event.source,
-                    "http.request.resend_count": event.attempt - 1,
-                },
-            )
-        )
+        if call := self._calls.get(event.request_id):
+            self._attempts[_key(event)] = call.open_attempt(self._tracer)
 
-    def _attempt_ended(self, event: AttemptSucceeded | AttemptFailed | AttemptCancelled) -> None:
-        attempt = self._attempts.pop(_key(event), None)
-        if attempt is None:
-            return
-        match event:
-            case AttemptSucceeded():
-                attempt.close(event.status)
-            case AttemptFailed():
-                attempt.close(event.cause)
-            case AttemptCancelled():
-                attempt.close(asyncio.CancelledError())
+    def _attempt_ended(self, event: CallEvent, outcome: int | BaseException) -> None:
+        if attempt := self._attempts.pop(_key(event), None):
+            attempt.close(outcome, error=is_error(outcome))
+
+    def _span_of(self, event: Event) -> Span:
+        call = self._calls.get(event.request_id) if isinstance(event, CallEvent) else None
+        return trace.get_current_span() if call is None else call.span
 
 
 class _Open:
     """A span that is current in its task until it is closed."""
 
-    __slots__ = ("_span", "_token")
+    __slots__ = ("_token", "span")
 
-    def __init__(self, span: Span) -> None:
-        self._span = span
-        self._token = context.attach(trace.set_span_in_context(span))
+    def __init__(self, span: Span, around: Context) -> None:
+        self.span = span
+        self._token = context.attach(around)
 
-    def close(self, outcome: int | BaseException) -> None:
+    def close(self, outcome: int | BaseException, *, error: bool) -> None:
         """End the span with an HTTP status or what was raised."""
         context.detach(self._token)
-        span = self._span
-        if isinstance(outcome, int):
-            span.set_attribute("http.response.status_code", outcome)
-            if is_transient_status(outcome):
-                span.set_attribute("error.type", str(outcome))
-                span.set_status(StatusCode.ERROR)
-        else:
-            span.set_attribute("error.type", type(outcome).__qualname__)
-            if isinstance(outcome, Exception):
-                span.set_status(StatusCode.ERROR, str(outcome))
-        span.end()
+        self.span.set_attributes(of_outcome(outcome, error=error))
+        if error:
+            why = None if isinstance(outcome, int) else str(outcome)
+            self.span.set_status(StatusCode.ERROR, why)
+        self.span.end()
+
+
+class _Call(_Open):
+    """The span of a call, and what its attempts have in common."""
+
+    __slots__ = ("_around", "_attempt_attributes", "_attempt_name", "_sent")
+
+    def __init__(self, span: Span, *, attempt_name: str, attempt_attributes: Attributes) -> None:
+        self._around = trace.set_span_in_context(span)
+        super().__init__(span, self._around)
+        self._attempt_name = attempt_name
+        self._attempt_attributes = attempt_attributes
+        self._sent = 0
+
+    def open_attempt(self, tracer: Tracer) -> _Open:
+        """Open a span below this one, whatever else is current: a hedge has a task of its own."""
+        attributes = self._attempt_attributes
+        if self._sent:
+            attributes = attributes | {HTTP_REQUEST_RESEND_COUNT: self._sent}
+        self._sent += 1
+        span = tracer.start_span(self._attempt_name, self._around, SpanKind.CLIENT, attributes)
+        around = trace.set_span_in_context(span, self._around)
+        return _Open(span, context.set_value(_SUPPRESSED_BELOW, True, around))
 
 
 def _key(event: CallEvent) -> tuple[int, asyncio.Task[object] | None]:
@@ -161,5 +204,5 @@ def _attributes(event: Event) -> Iterator[tuple[str, str | int | float]]:
         if isinstance(value, Enum):
             value = str(value.value)
         elif not isinstance(value, int | float):
-            value = type(value).__qualname__ if isinstance(value, Exception) else str(value)
+            value = qualified_name(value) if isinstance(value, Exception) else str(value)
         yield f"resilience.{field.name}", value
