@@ -159,7 +159,7 @@ class CircuitBreaker:
     def reset(self) -> None:
         """Close the circuit, if need be, and forget what was counted."""
         self._isolated = False
-        self._close()
+        self._close(by_trial=False)
 
     def _rejection(self) -> CircuitOpen:
         if self._isolated:
@@ -186,7 +186,7 @@ class CircuitBreaker:
             self._consecutive_failures = 0
             self._window.record_success(self._clock() if at_s is None else at_s)
         elif self._is_current(permit):
-            self._close()
+            self._close(by_trial=True)
 
     def _on_failure(self, permit: Permit, cause: Cause) -> None:
         if not self._is_current(permit):
@@ -226,7 +226,7 @@ class CircuitBreaker:
         for tell in self._told:
             tell(self._rejection)
 
-    def _close(self) -> None:
+    def _close(self, *, by_trial: bool) -> None:
         self._window.reset()
         self._consecutive_failures = 0
         self._half_open_trials = 0
@@ -235,7 +235,7 @@ class CircuitBreaker:
         was_closed = self.closed
         self._move(self._circuit.close)
         if not was_closed:
-            self._publish(CircuitClosed)
+            self._publish(CircuitClosed, by_trial=by_trial)
 
     def _move(self, change: Callable[[], object]) -> None:
         self._generation += 1

@@ -230,4 +230,6 @@ class CircuitHalfOpened(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitClosed(Event):
-    """Calls flow again."""
+    """Calls flow again: a trial did well, or, if not `by_trial`, `reset` was called."""
+
+    by_trial: bool = True

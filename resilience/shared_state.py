@@ -13,18 +13,15 @@ from uuid import uuid4
 from redis.asyncio import Redis
 
 from resilience.circuit_breaker import CircuitBreaker
-from resilience.errors import OpenedElsewhere
+from resilience.clock import loop_time_s
 from resilience.events import CircuitClosed, CircuitOpened, Event
-from resilience.kinds import expect
+from resilience.kinds import expect, expect_callable
 from resilience.ranges import DAY_S, outside, refuse
+from resilience.shared_circuit import Moment, SharedCircuit
 from resilience.subscribers import Handler
 from resilience.tasks import cancel_and_wait
 
 _log = logging.getLogger("resilience")
-
-_OPEN = "open"
-_CLOSED = "closed"
-_CLOSED_IS_KEPT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +32,10 @@ class SharingSettings:
         poll_s: How often the others' changes are read, in seconds, 10 ms..10 s. At 200 ms, a
             process learns of an open circuit before a sick source has cost it many calls, for
             five small requests a second.
-        limit_s: Limit on each exchange in seconds, 10 ms..10 s; a Redis that is slower counts as
-            away.
+        limit_s: Limit on each exchange, reading or writing, in seconds, 10 ms..10 s; a Redis that
+            is slower counts as away.
+        connect_limit_s: Limit on connecting in seconds, 10 ms..60 s; 2 s, because handshakes take
+            several round trips where an exchange takes one, and nobody waits for them.
         pause_s: How long Redis is left alone after it failed, in seconds, 10 ms..24 h.
         prefix: Begins the names of all keys; the name of the source follows.
 
@@ -47,6 +46,7 @@ class SharingSettings:
 
     poll_s: float = 0.2
     limit_s: float = 0.1
+    connect_limit_s: float = 2.0
     pause_s: float = 1.0
     prefix: str = "resilience:circuit:"
 
@@ -55,35 +55,36 @@ class SharingSettings:
         refuse(
             outside("poll_s", self.poll_s, 0.01, 10, "it is in seconds"),
             outside("limit_s", self.limit_s, 0.01, 10, "it is in seconds"),
+            outside("connect_limit_s", self.connect_limit_s, 0.01, 60, "it is in seconds"),
             outside("pause_s", self.pause_s, 0.01, DAY_S, "it is in seconds"),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """What a circuit changed to; it holds until `until_s` on the event loop's clock."""
-
-    state: str
-    until_s: float
 
 
 class SharedCircuits:
     """Keeps circuits of the same name in step across processes.
 
     When a circuit opens here, the others open for the rest of its break; when a trial here closes
-    it, the others close. They know within `poll_s` and two exchanges while Redis is well. Each
-    process sends its own trial after the break, and isolation by hand stays here.
+    it, the others close. They know within `poll_s` and three round trips to Redis while that is
+    well. Each process sends its own trial after the break. What is done by hand stays here:
+    `isolate`, after which no other is heeded until `reset`, and `reset` itself, after which the
+    others stay as they are.
+
+    The latest change holds, by the clock of Redis, so that the clocks of the machines need not
+    agree: what another process said before a circuit changed here is no longer obeyed.
 
     Calls never wait for any of this: a change of state is only noted, and a task of `sharing`
     carries it to Redis. While Redis fails each circuit stands on what its own process sees.
-    Times travel as what is left of them, so the clocks of the machines need not agree.
 
     Args:
         redis: A client; whoever made it closes it.
         breakers: One for each source that is shared; sources of the same name share a circuit.
-        subscribe: Takes a handler of the breakers' events: `client.subscribe`, or the `add` of
-            the `Subscribers` that they were built with.
+        subscribe: Takes a handler of the breakers' events, and the kinds that it hears:
+            `client.subscribe`, or the `add` of the `Subscribers` that they were built with.
         settings: The rules.
+
+    Raises:
+        TypeError: A breaker is none, such as that of a source without one, or the rest is of a
+            wrong kind.
     """
 
     def __init__(
@@ -91,20 +92,25 @@ class SharedCircuits:
         redis: Redis,
         breakers: Iterable[CircuitBreaker],
         *,
-        subscribe: Callable[[Handler], None],
+        subscribe: Callable[[Handler, Iterable[type[Event]]], None],
         settings: SharingSettings | None = None,
     ) -> None:
+        expect("breakers", breakers, Iterable, "list them: [client.breaker(source)]")
+        expect_callable("subscribe", subscribe, "pass client.subscribe")
+        if settings is not None:
+            expect("settings", settings, SharingSettings, "make them SharingSettings(...)")
         self._redis = redis
-        self._breakers = {breaker.name: breaker for breaker in breakers}
         self._settings = settings if settings is not None else SharingSettings()
-        self._me = uuid4().hex
-        self._notes: dict[str, _Change] = {}
+        process = uuid4().hex
+        self._circuits: dict[str, SharedCircuit] = {}
+        for breaker in breakers:
+            expect("a breaker", breaker, CircuitBreaker, "give the policies of its source one")
+            self._circuits[breaker.name] = SharedCircuit(breaker, process=process)
         self._noted = asyncio.Event()
-        self._known: dict[str, str] = {}
-        self._obeying = False
         self._leaving = False
         self._redis_is_away = False
-        subscribe(self._note)
+        self._unreadable: set[str] = set()
+        subscribe(self._note, (CircuitOpened, CircuitClosed))
 
     @asynccontextmanager
     async def sharing(self) -> AsyncIterator[None]:
@@ -121,30 +127,23 @@ class SharedCircuits:
             await cancel_and_wait([exchange])
 
     def _note(self, event: Event) -> None:
-        if self._obeying or event.source not in self._breakers:
-            return
-        if isinstance(event, CircuitOpened) and event.break_s is not None:
-            change = _Change(state=_OPEN, until_s=event.at_s + event.break_s)
-        elif isinstance(event, CircuitClosed):
-            change = _Change(state=_CLOSED, until_s=event.at_s + _CLOSED_IS_KEPT_S)
-        else:
-            return
-        self._notes[event.source] = change
-        self._noted.set()
+        circuit = self._circuits.get(event.source)
+        if circuit is not None and isinstance(event, CircuitOpened | CircuitClosed):
+            circuit.note(event)
+            self._noted.set()
 
     async def _exchange_until_leaving(self) -> None:
         while not self._is_leaving():
+            self._noted.clear()
             try:
-                async with asyncio.timeout(self._settings.limit_s):
-                    await self._write()
-                    await self._read()
+                await self._exchange()
             except Exception as error:  # noqa: BLE001 - nothing that Redis does may end the block
                 self._redis_failed(error)
                 if self._is_leaving():
                     break
                 await asyncio.sleep(self._settings.pause_s)
             else:
-                self._redis_is_away = False
+                self._redis_answered()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.poll_s):
                         await self._noted.wait()
@@ -152,58 +151,88 @@ class SharedCircuits:
     def _is_leaving(self) -> bool:
         return self._leaving  # a method, because it changes during an await, unseen by mypy
 
-    async def _write(self) -> None:
-        if not self._leaving:
-            self._noted.clear()
-        now_s = asyncio.get_running_loop().time()
-        for name, change in list(self._notes.items()):
-            left_ms = int((change.until_s - now_s) * 1000)
-            if left_ms > 0:
-                word = f"{change.state} {self._me} {uuid4().hex}"
-                self._known[name] = word
-                await self._redis.set(self._key(name), word, px=left_ms)
-            if self._notes.get(name) is change:
-                del self._notes[name]
-
-    async def _read(self) -> None:
-        names = list(self._breakers)
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for name in names:
-                pipeline.get(self._key(name))
-                pipeline.pttl(self._key(name))
-            replies = await pipeline.execute()
-        for name, word, left_ms in zip(names, replies[::2], replies[1::2], strict=True):
-            if name not in self._notes:  # what happened here since is news to the others
-                self._obey(name, _text(word), left_ms / 1000)
-
-    def _obey(self, name: str, word: str, left_s: float) -> None:
-        if not word or self._known.get(name) == word:
+    async def _exchange(self) -> None:
+        await self._connect()
+        if self._is_leaving():
             return
-        self._known[name] = word
-        state, _, by = word.partition(" ")
-        breaker = self._breakers[name]
-        if breaker.isolated:
-            return
-        self._obeying = True
-        try:
-            if state == _OPEN and 0 < left_s <= DAY_S:
-                breaker.trip(left_s, OpenedElsewhere(by.partition(" ")[0]))
-            elif state == _CLOSED and breaker.state != "closed":
-                breaker.reset()
-        finally:
-            self._obeying = False
+        news = await self._read()
+        if news and not self._is_leaving():
+            await self._write(news)
+
+    async def _connect(self) -> None:
+        """Have a connection ready, so that none need be made within the limit on an exchange."""
+        pool = self._redis.connection_pool
+        async with _limited(self._settings.connect_limit_s, "connecting to it"):
+            connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+        await pool.release(connection)
+
+    async def _read(self) -> dict[str, tuple[str, int]]:
+        """Let each circuit hear its word; return what should be written instead, by key."""
+        keys = {self._settings.prefix + name: circuit for name, circuit in self._circuits.items()}
+        async with (
+            _limited(self._settings.limit_s, "its answer"),
+            self._redis.pipeline(transaction=False) as pipeline,
+        ):
+            pipeline.time()
+            for key in keys:
+                pipeline.get(key)
+                pipeline.pttl(key)
+            time, *replies = await pipeline.execute(raise_on_error=False)
+        if isinstance(time, Exception):
+            raise time
+        now = Moment(loop_time_s(), time[0] * 1000 + time[1] // 1000)
+        news = {}
+        for (key, circuit), word, left_ms in zip(
+            keys.items(), replies[::2], replies[1::2], strict=True
+        ):
+            if self._is_readable(key, word, left_ms):
+                told = circuit.hear(_text(word), left_ms, now)
+                if told is not None:
+                    news[key] = told
+        return news
+
+    async def _write(self, news: dict[str, tuple[str, int]]) -> None:
+        async with (
+            _limited(self._settings.limit_s, "its answer"),
+            self._redis.pipeline(transaction=False) as pipeline,
+        ):
+            for key, (word, left_ms) in news.items():
+                pipeline.set(key, word, px=left_ms)
+            await pipeline.execute()
+
+    def _is_readable(self, key: str, *replies: object) -> bool:
+        error = next((reply for reply in replies if isinstance(reply, Exception)), None)
+        if error is None:
+            self._unreadable.discard(key)
+            return True
+        if key not in self._unreadable:
+            self._unreadable.add(key)
+            _log.warning("the circuit at %r is not shared: %s; delete the key", key, error)
+        return False
 
     def _redis_failed(self, error: Exception) -> None:
         if not self._redis_is_away:
             self._redis_is_away = True
             _log.warning(
-                "circuits are not shared while Redis fails: %r; trying again every %g s",
+                "circuits are not shared while Redis fails: %s: %s; trying again every %g s",
+                type(error).__name__,
                 error,
                 self._settings.pause_s,
             )
 
-    def _key(self, name: str) -> str:
-        return self._settings.prefix + name
+    def _redis_answered(self) -> None:
+        if self._redis_is_away:
+            self._redis_is_away = False
+            _log.info("circuits are shared again: Redis answers")
+
+
+@asynccontextmanager
+async def _limited(limit_s: float, what: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(limit_s):
+            yield
+    except TimeoutError:
+        raise TimeoutError(f"{what} took longer than {limit_s:g} s") from None
 
 
 def _text(word: object) -> str:

@@ -1,34 +1,32 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import httpx
 import pytest
 from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from resilience import (
-    BreakerSettings,
-    CircuitBreaker,
+    CircuitClosed,
     CircuitOpen,
     CircuitOpened,
     Event,
     OpenedElsewhere,
+    Policies,
+    ResilientClient,
+    Source,
     Subscribers,
 )
 from resilience.shared_state import SharedCircuits, SharingSettings
+from resilience.subscribers import Handler
+from tests.resilience.sharing import KEY, Process, eventually, processes
 from tests.valkey import Valkey, valkey
 
 pytestmark = pytest.mark.integration
-
-RULES = BreakerSettings(failure_ratio=None, consecutive_failures=1, break_s=30.0)
-SOON_CS = 200
-QUICK = SharingSettings(poll_s=0.05, pause_s=0.1)
-BOOM = ConnectionError("boom")
 
 
 @pytest.fixture
@@ -37,51 +35,12 @@ def server(tmp_path: Path) -> Iterator[Valkey]:
         yield running
 
 
-class Process:
-    """What one process has: a breaker, its events, and a Redis client of its own."""
-
-    def __init__(self, url: str, *, rules: BreakerSettings = RULES) -> None:
-        subscribers = Subscribers()
-        self.events: list[Event] = []
-        subscribers.add(self.events.append)
-        self.breaker = CircuitBreaker(rules, name="rates", subscribers=subscribers)
-        self.redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0))
-        self.shared = SharedCircuits(
-            self.redis, [self.breaker], subscribe=subscribers.add, settings=QUICK
-        )
-
-    @property
-    def opened(self) -> list[CircuitOpened]:
-        """Return how the circuit opened so far."""
-        return [event for event in self.events if isinstance(event, CircuitOpened)]
-
-
-@asynccontextmanager
-async def processes(url: str, count: int = 2) -> AsyncIterator[list[Process]]:
-    async with AsyncExitStack() as stack:
-        started = []
-        for _ in range(count):
-            process = Process(url)
-            stack.push_async_callback(process.redis.aclose)
-            await stack.enter_async_context(process.shared.sharing())
-            started.append(process)
-        yield started
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    for _ in range(SOON_CS):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    assert condition(), f"not within {SOON_CS / 100:g} s"
-
-
 async def test_when_one_process_opens_the_others_do_so_for_the_rest_of_its_break(
     server: Valkey,
 ) -> None:
-    async with processes(server.url, 3) as (one, *others):
-        one.breaker.admit().failure(BOOM)
-        await eventually(lambda: all(other.breaker.state == "open" for other in others))
+    async with processes(*[server.url] * 3) as (one, *others):
+        one.fail()
+        await eventually(lambda: all(other.state == "open" for other in others))
         for other in others:
             with pytest.raises(CircuitOpen) as raised:
                 other.breaker.admit()
@@ -92,96 +51,136 @@ async def test_when_one_process_opens_the_others_do_so_for_the_rest_of_its_break
         assert [len(process.opened) for process in (one, *others)] == [1, 1, 1]  # no echo
 
 
-async def test_when_one_process_closes_the_others_do_so_too(server: Valkey) -> None:
-    async with processes(server.url) as (one, other):
-        one.breaker.admit().failure(BOOM)
-        await eventually(lambda: other.breaker.state == "open")
-        other.breaker.reset()
-        await eventually(lambda: one.breaker.state == "closed")
+async def test_when_a_trial_closes_one_process_the_others_close_too(server: Valkey) -> None:
+    async with processes(*[server.url] * 2) as (one, other):
+        one.fail()
+        await eventually(lambda: other.state == "open")
+        other.close_by_trial()
+        await eventually(lambda: one.state == "closed")
         await asyncio.sleep(0.2)
-        assert (one.breaker.state, other.breaker.state) == ("closed", "closed")
+        assert (one.state, other.state) == ("closed", "closed")
 
 
 async def test_a_process_that_starts_later_finds_the_circuit_open(server: Valkey) -> None:
-    async with processes(server.url) as (one, _):
-        one.breaker.admit().failure(BOOM)
+    async with processes(*[server.url] * 2) as (one, _):
+        one.fail()
         await asyncio.sleep(0.2)
-        async with processes(server.url, 1) as (late,):
-            await eventually(lambda: late.breaker.state == "open")
+        async with processes(server.url) as (late,):
+            await eventually(lambda: late.state == "open")
 
 
 async def test_isolation_by_hand_stays_in_its_process_and_heeds_no_other(server: Valkey) -> None:
-    async with processes(server.url, 3) as (isolated, one, other):
+    async with processes(*[server.url] * 3) as (isolated, one, other):
         isolated.breaker.isolate()
         await asyncio.sleep(0.2)
-        assert one.breaker.state == "closed"
-        one.breaker.admit().failure(BOOM)
-        await eventually(lambda: other.breaker.state == "open")
-        one.breaker.reset()
-        await eventually(lambda: other.breaker.state == "closed")
+        assert one.state == "closed"
+        one.fail()
+        await eventually(lambda: other.state == "open")
+        one.close_by_trial()
+        await eventually(lambda: other.state == "closed")
         assert isolated.breaker.isolated
+
+
+async def test_the_end_of_an_isolation_closes_no_other_circuit(server: Valkey) -> None:
+    async with processes(*[server.url] * 3) as (isolated, one, other):
+        isolated.breaker.isolate()
+        one.fail()
+        await eventually(lambda: other.state == "open")
+        isolated.breaker.reset()
+        await asyncio.sleep(0.3)
+        assert [isolated.state, one.state, other.state] == ["closed", "open", "open"]
+        assert not any(isinstance(event, CircuitClosed) for event in one.events)
+
+
+async def test_a_reset_by_hand_stays_in_its_process_and_no_older_word_undoes_it(
+    server: Valkey,
+) -> None:
+    async with processes(*[server.url] * 3) as (one, other, reset):
+        one.fail()
+        await eventually(lambda: reset.state == "open")
+        reset.breaker.reset()
+        await asyncio.sleep(0.3)
+        assert [one.state, other.state, reset.state] == ["open", "open", "closed"]
 
 
 async def test_while_redis_fails_each_process_stands_alone_and_joins_again_afterwards(
     server: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.stop()
-    with caplog.at_level(logging.WARNING, "resilience"):
-        async with processes(server.url) as (one, other):
-            one.breaker.admit().failure(BOOM)
+    with caplog.at_level(logging.INFO, "resilience"):
+        async with processes(*[server.url] * 2) as (one, other):
+            one.fail()
             await asyncio.sleep(0.5)
-            assert (one.breaker.state, other.breaker.state) == ("open", "closed")
+            assert (one.state, other.state) == ("open", "closed")
             server.start()
-            await eventually(lambda: other.breaker.state == "open")
+            await eventually(lambda: other.state == "open")
+            await asyncio.sleep(0.2)
     messages = [record.getMessage() for record in caplog.records]
-    assert len(messages) == 2  # one a process, however often it tried
-    assert "circuits are not shared while Redis fails" in messages[0]
+    failed = [message for message in messages if "not shared while Redis fails" in message]
+    again = [message for message in messages if message.startswith("circuits are shared again")]
+    assert (len(failed), len(again)) == (2, 2)  # one a process, however often it tried
+    assert len(messages) == 4
 
 
 async def test_a_redis_that_hangs_holds_no_call_back_nor_the_end_of_the_block(
-    server: Valkey,
+    server: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with processes(server.url) as (one, other):
+    async with processes(*[server.url] * 2) as (one, other):
         await asyncio.sleep(0.1)
         server.hang()
         started_ns = time.perf_counter_ns()
         for _ in range(1000):
             one.breaker.reset()
-            one.breaker.admit().failure(BOOM)
+            one.fail()
         assert (time.perf_counter_ns() - started_ns) / 1e9 < 0.5
         await asyncio.sleep(0.3)
         server.go_on()
-        await eventually(lambda: other.breaker.state == "open")
+        await eventually(lambda: other.state == "open")
         server.hang()
         leaving_ns = time.perf_counter_ns()
     assert (time.perf_counter_ns() - leaving_ns) / 1e9 < 1
     server.go_on()
+    assert "its answer took longer than 0.1 s" in caplog.messages[0]
 
 
 @pytest.mark.parametrize(
-    "word", [b"", b"open", b"open x", b"\xff\xfe", b"half-open me 1", b"closed", b"x" * 1000]
+    "word",
+    [
+        *(b"", b"open", b"open x", b"\xff\xfe", b"half-open 1 me", b"closed", b"x" * 1000),
+        *(b"open 1 ", b"open -1 me", b"open " + b"9" * 5000 + b" me", b"open 1 me"),
+    ],
 )
 async def test_what_a_stranger_wrote_there_does_no_harm(server: Valkey, word: bytes) -> None:
-    async with processes(server.url) as (one, other):
-        await one.redis.set("resilience:circuit:rates", word)  # without an end: never obeyed
+    async with processes(*[server.url] * 2) as (one, other):
+        await one.redis.set(KEY, word)  # without an end: never obeyed
         await asyncio.sleep(0.2)
-        assert (one.breaker.state, other.breaker.state) == ("closed", "closed")
-        one.breaker.admit().failure(BOOM)
-        await eventually(lambda: other.breaker.state == "open")
+        assert (one.state, other.state) == ("closed", "closed")
+        one.fail()
+        await eventually(lambda: other.state == "open")
 
 
 async def test_after_random_changes_all_circuits_are_in_one_state(server: Valkey) -> None:
     chance = Random(4)
-    async with processes(server.url, 3) as all_of_them:
+    async with processes(*[server.url] * 3) as all_of_them:
         for _ in range(20):
             last = chance.choice(all_of_them)
-            if last.breaker.state == "closed":
-                last.breaker.admit().failure(BOOM)
+            if last.state == "closed":
+                last.fail()
             else:
-                last.breaker.reset()
+                last.close_by_trial()
             await asyncio.sleep(chance.choice([0, 0.06, 0.2]))
         await asyncio.sleep(0.3)
-        assert len({process.breaker.state for process in all_of_them}) == 1
+        assert len({process.state for process in all_of_them}) == 1
+
+
+async def test_a_word_that_is_lost_is_said_again(server: Valkey) -> None:
+    async with processes(server.url) as (one,):
+        one.fail()
+        await asyncio.sleep(0.2)
+        await one.redis.flushall()
+        await asyncio.sleep(0.2)
+        async with processes(server.url) as (late,):
+            await eventually(lambda: late.state == "open")
 
 
 async def test_the_blocks_own_error_passes_as_it_is(server: Valkey) -> None:
@@ -209,5 +208,40 @@ async def test_the_block_ends_at_once_whatever_redis_is_asked_at_that_moment(
 
 def test_a_wrong_setting_is_refused() -> None:
     with pytest.raises(ValueError, match="poll_s must be in") as raised:
-        SharingSettings(poll_s=0, limit_s=0, pause_s=0)
-    assert len(str(raised.value).splitlines()) == 3
+        SharingSettings(poll_s=0, limit_s=0, connect_limit_s=0, pause_s=0)
+    assert len(str(raised.value).splitlines()) == 4
+
+
+async def test_a_source_without_a_breaker_is_refused_in_words_that_say_so() -> None:
+    source = Source(name="rates", base_url="http://rates", policies=Policies())
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200))
+    redis = Redis.from_url("redis://127.0.0.1:1")
+    async with ResilientClient([source], random=Random(1), transport=transport) as client:
+        breaker = client.breaker("rates")
+        with pytest.raises(TypeError, match="a breaker has the wrong type: got None") as raised:
+            SharedCircuits(redis, [breaker], subscribe=client.subscribe)  # type: ignore[list-item]
+    assert "give the policies of its source one" in str(raised.value)
+    await redis.aclose()
+
+
+async def test_only_changes_of_circuits_are_heard() -> None:
+    heard: list[type[Event]] = []
+
+    def subscribe(handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
+        Subscribers().add(handler, kinds)
+        heard.extend(kinds or [Event])
+
+    redis = Redis.from_url("redis://127.0.0.1:1")
+    SharedCircuits(redis, [], subscribe=subscribe)
+    assert heard == [CircuitOpened, CircuitClosed]
+    await redis.aclose()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"breakers": 1}, {"subscribe": None}, {"settings": {"poll_s": 1}}]
+)
+async def test_what_is_of_a_wrong_kind_is_refused(wrong: dict[str, Any]) -> None:
+    async with Redis.from_url("redis://127.0.0.1:1") as redis:
+        right: dict[str, Any] = {"redis": redis, "breakers": [], "subscribe": Subscribers().add}
+        with pytest.raises(TypeError, match=f"{next(iter(wrong))} has the wrong type: got"):
+            SharedCircuits(**right | wrong)
