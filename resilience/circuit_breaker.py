@@ -16,6 +16,7 @@ from resilience.errors import Cause, CircuitOpen
 from resilience.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
 from resilience.kinds import expect
 from resilience.permit import Permit
+from resilience.ranges import DAY_S, outside, refuse
 from resilience.safe_listener import SafeListener
 from resilience.subscribers import Subscribers
 from resilience.window import RollingWindow
@@ -145,7 +146,11 @@ class CircuitBreaker:
         """Open the circuit for `break_s` seconds, or keep it open so long, whatever was counted.
 
         For what is known from elsewhere; an isolated circuit stays isolated.
+
+        Raises:
+            ValueError, TypeError: The break is no number of seconds in 0..24 h.
         """
+        refuse(outside("break_s", break_s, 0, DAY_S, "isolate() holds it open until reset()"))
         until_s = self._clock() + break_s
         if self._circuit.current_state == pybreaker.STATE_OPEN:
             self._blocked_until_s = max(until_s, self._blocked_until_s)

@@ -1,5 +1,6 @@
 """What somebody who holds the breaker can do to it: isolate, trip and reset."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -112,3 +113,11 @@ def test_an_isolated_circuit_is_not_tripped() -> None:
     scenario.breaker.isolate()
     scenario.breaker.trip(3.0, BOOM)
     assert scenario.rejection().retry_after_s is None
+
+
+@pytest.mark.parametrize("break_s", [math.nan, math.inf, -1.0])
+def test_a_break_that_is_no_time_is_refused_and_changes_nothing(break_s: float) -> None:
+    breaker = CircuitBreaker(BreakerSettings(), name="rates", clock=lambda: 0.0)
+    with pytest.raises(ValueError, match=r"break_s must be in 0\.\.86400, got .*isolate\(\)"):
+        breaker.trip(break_s, 503)
+    assert breaker.state == "closed"
