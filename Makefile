@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup browser run test lint bench clean
+.PHONY: help setup dev browser run test lint bench clean
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
 
 setup: $(VENV)/.runtime ## make the virtual environment
+
+dev: $(VENV)/.dev ## add what the tests, the linters and the bake-off need
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'

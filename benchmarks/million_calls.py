@@ -35,7 +35,7 @@ from resilience import (
     RetrySettings,
     SourceStatistics,
 )
-from tests.virtual_clock import VirtualClockLoop
+from resilience.testing import VirtualClockLoop
 
 CALLS = 1_000_020  # at least a million, and the workers share them evenly
 WORKERS = 60

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import hypothesis
 import pytest
 
-from tests.virtual_clock import VirtualClockLoop
+from resilience.testing import VirtualClockLoop
 
 hypothesis.settings.register_profile("unhurried", deadline=None)  # machines differ
 hypothesis.settings.load_profile("unhurried")

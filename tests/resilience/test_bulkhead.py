@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience import Bulkhead, BulkheadFull, BulkheadSettings
-from tests.virtual_clock import VirtualClockLoop
+from resilience.testing import VirtualClockLoop
 
 pytestmark = pytest.mark.virtual_clock
 

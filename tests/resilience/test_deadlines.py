@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience.deadlines import Deadlines
-from tests.virtual_clock import VirtualClockLoop
+from resilience.testing import VirtualClockLoop
 
 pytestmark = pytest.mark.virtual_clock
 DISTANCE_S = 1.0

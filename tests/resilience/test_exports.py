@@ -18,3 +18,8 @@ def test_it_imports_nothing_that_only_services_and_reports_need() -> None:
 
     assert "resilience.client" in imported
     assert imported & {"fastapi", "starlette", "pandas", "numpy", "locust", "pydantic"} == set()
+
+
+def test_it_leaves_what_tests_need_to_the_tests() -> None:
+    program = "import sys, resilience; sys.exit('resilience.testing' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], timeout=30, check=True)

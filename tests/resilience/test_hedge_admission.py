@@ -27,8 +27,8 @@ from resilience import (
 )
 from resilience.hedging import HedgeLayer
 from resilience.statistics import Counts
+from resilience.testing import VirtualClockLoop
 from tests.resilience.script import Script, Told, response
-from tests.virtual_clock import VirtualClockLoop
 
 pytestmark = pytest.mark.virtual_clock
 

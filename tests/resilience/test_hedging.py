@@ -25,8 +25,8 @@ from resilience import (
     RetrySettings,
     TotalTimeout,
 )
+from resilience.testing import VirtualClockLoop
 from tests.resilience.script import Script, Told, response
-from tests.virtual_clock import VirtualClockLoop
 
 pytestmark = pytest.mark.virtual_clock
 

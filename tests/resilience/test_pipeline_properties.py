@@ -22,8 +22,8 @@ from resilience import (
     RetrySettings,
     SourceStatistics,
 )
+from resilience.testing import VirtualClockLoop
 from tests.resilience.script import Script, Step, Told, response
-from tests.virtual_clock import VirtualClockLoop
 
 TOTAL_S = 1.0
 STEPS: list[Step] = [

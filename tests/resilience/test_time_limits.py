@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience import AttemptTimeout
+from resilience.testing import VirtualClockLoop
 from resilience.time_limit import TimeLimit
 from resilience.time_limits import time_limits
-from tests.virtual_clock import VirtualClockLoop
 
 LIMIT_S = 0.5
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience import RateLimit, RateLimited, TokenBucket
-from tests.virtual_clock import VirtualClockLoop
+from resilience.testing import VirtualClockLoop
 
 pytestmark = pytest.mark.virtual_clock
 ROUNDING = 1e-6

@@ -19,8 +19,8 @@ from resilience.demo.output import Output
 from resilience.demo.scenario import PlannedRequest
 from resilience.demo.servers import ILL_FROM_S, WEATHER, CryptoExchange, Weather
 from resilience.demo.service import Restartable
+from resilience.testing import VirtualClockLoop
 from tests.resilience.clock import HandClock
-from tests.virtual_clock import VirtualClockLoop
 
 pytestmark = pytest.mark.virtual_clock
 

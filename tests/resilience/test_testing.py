@@ -1,0 +1,51 @@
+import asyncio
+import time
+from random import Random
+
+import httpx
+import pytest
+
+from resilience import Policies, ResilientClient, RetrySettings, Source
+from resilience.testing import VirtualClockLoop
+
+
+@pytest.mark.virtual_clock
+async def test_an_hour_of_virtual_time_passes_at_once() -> None:
+    started = time.perf_counter()
+    await asyncio.sleep(3600)
+
+    assert asyncio.get_running_loop().time() == 3600
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("polls", [True, False])
+def test_a_test_that_waits_for_ever_is_an_error_and_not_a_hang(*, polls: bool) -> None:
+    ended = []
+
+    async def wait_for_what_never_comes() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cleaned up")
+
+    with (
+        pytest.raises(RuntimeError, match="every task waits and no timer is set"),
+        asyncio.Runner(loop_factory=lambda: VirtualClockLoop(polls=polls)) as runner,
+    ):
+        runner.run(wait_for_what_never_comes())
+    assert ended == ["cleaned up"]
+
+
+def test_a_client_waits_on_it_to_the_second() -> None:
+    answers = iter([httpx.Response(503, headers={"Retry-After": "30"}), httpx.Response(500)])
+    transport = httpx.MockTransport(lambda _: next(answers, httpx.Response(200)))
+    retry = RetrySettings(max_retries=2, base_delay_s=2, jitter=False)
+    source = Source(name="s", base_url="http://s.test", policies=Policies(retry=retry))
+
+    async def call() -> tuple[int, float]:
+        async with ResilientClient([source], random=Random(1), transport=transport) as client:
+            response = await client.get("s", "/")
+        return response.status_code, asyncio.get_running_loop().time()
+
+    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+        assert runner.run(call()) == (200, 34.0)
