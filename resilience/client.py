@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from random import Random
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Any, Self, Unpack, overload
 
 import httpx
 
@@ -25,7 +25,7 @@ from resilience.retry_after import utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
 from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S
-from resilience.subscribers import Handler, Subscribers
+from resilience.subscribers import Handler, Kind, Subscribers
 from resilience.transport import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
@@ -123,7 +123,13 @@ class ResilientClient(JsonCalls):
         """Return the names of the sources."""
         return tuple(self._sources)
 
-    def subscribe(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
+    @overload
+    def subscribe(self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]) -> None: ...
+    @overload
+    def subscribe(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None: ...
+    def subscribe(
+        self, handler: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
+    ) -> None:
         """Call `handler` with each event, in the calling task; its exceptions are logged.
 
         With `kinds`, only with events of exactly these classes: what nobody hears is never made,

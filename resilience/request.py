@@ -16,18 +16,23 @@ from resilience.source import Overrides, Source
 _DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate"}
 
 
+_ParamValue = str | int | float | None
+# The list is of Any because lists are invariant: one of integers is no list of these.
+Params = Mapping[str, _ParamValue | list[Any] | tuple[_ParamValue, ...]]
+
+
 class RequestOptions(Overrides, total=False):
     """What a call may add to its method, source and path.
 
     Attributes:
-        params: Of the query, after those that the path may have.
+        params: Of the query, after those that the path may have; a list repeats its name.
         headers: Beside, or instead of, the source's own; printable ASCII.
         content: Body; bytes or text only, because each attempt sends it again.
         json: Body as a value, see `json_bodies.encode`; instead of `content`. None is the body
             `null`: leave it out for no body.
     """
 
-    params: Mapping[str, str] | None
+    params: Params | None
     headers: Mapping[str, str] | None
     content: bytes | str | None
     json: Any
@@ -106,7 +111,7 @@ def _content(options: RequestOptions) -> bytes | str | None:
     return content
 
 
-def _url(base_url: str, path: str, params: Mapping[str, str] | None) -> httpx.URL:
+def _url(base_url: str, path: str, params: Params | None) -> httpx.URL:
     expect("path", path, str, 'write it like "/rates/USD"')
     check_text("path", path)
     try:

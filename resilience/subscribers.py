@@ -3,15 +3,19 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, overload
 
 from resilience.call import Call
 from resilience.clock import loop_time_s
-from resilience.events import Event
+from resilience.events import CallEvent, Event
 from resilience.kinds import expect, expect_function, expect_subclass
 
 _log = logging.getLogger("resilience")
 
-Handler = Callable[[Event], None]
+Kind = TypeVar("Kind", bound=Event)
+
+Handler = Callable[[Event], object]
+_ABSTRACT = (Event, CallEvent)
 
 
 class Subscribers:
@@ -30,11 +34,18 @@ class Subscribers:
         self._of_kind: dict[type[Event], tuple[Handler, ...]] = {}
         self.listen = False
 
-    def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None:
+    @overload
+    def add(self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]) -> None: ...
+    @overload
+    def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None: ...
+    def add(
+        self, handler: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
+    ) -> None:
         """Call `handler` from now on with each event, or with those of exactly these `kinds`.
 
         Raises:
-            TypeError: The handler cannot be called, or only with `await`; a kind is no event.
+            TypeError: The handler cannot be called, or only with `await`; a kind is no event, or
+                only what events have in common, so that none is of exactly this class.
         """
         expect_function("handler", handler, "start a task in it for what takes time")
         if kinds is None:
@@ -45,6 +56,7 @@ class Subscribers:
         kinds = tuple(kinds)
         for kind in kinds:
             expect_subclass("a kind", kind, Event, "list classes of events")
+            _expect_published(kind)
         for kind in kinds:
             self._of_kind[kind] = (*self._of_kind.get(kind, ()), handler)
             self.listen = True
@@ -73,3 +85,11 @@ class Subscribers:
                 handler(event)
             except (Exception, asyncio.CancelledError):  # noqa: BLE001 - anybody's code
                 _log.exception("the event handler %r failed on %r", handler, event)
+
+
+def _expect_published(kind: type[Event]) -> None:
+    if kind in _ABSTRACT:
+        raise TypeError(
+            f"the kind {kind.__name__} would never be heard: no event is of exactly this class; "
+            "leave kinds out to hear of every event, or list classes like CallEnded"
+        )

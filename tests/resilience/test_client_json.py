@@ -100,8 +100,8 @@ class OtherRate:
 
 async def test_a_union_is_read_as_the_first_of_its_types_that_fits() -> None:
     async with client_of(DOLLAR) as client:
-        one: Any = await client.get_json("rates", "/", as_type=PlainRate | OtherRate)  # type: ignore[arg-type]
-        other: Any = await client.get_json("rates", "/", as_type=OtherRate | PlainRate)  # type: ignore[arg-type]
+        one = await client.get_json("rates", "/", as_type=PlainRate | OtherRate)
+        other = await client.get_json("rates", "/", as_type=OtherRate | PlainRate)
     assert (type(one), type(other)) == (PlainRate, OtherRate)
 
 

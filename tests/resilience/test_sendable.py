@@ -22,7 +22,7 @@ from resilience import (
     RetrySettings,
     Source,
 )
-from resilience.request import build_request
+from resilience.request import Params, build_request
 
 ONE_TOKEN = Policies(
     retry=RetrySettings(max_retries=2, base_delay_s=0),
@@ -162,10 +162,11 @@ def test_no_path_leads_out_of_the_base_url(parts: list[str]) -> None:
         ("/?a=1", None, "a=1"),
         ("/?", {"b": "2"}, "b=2"),
         ("/", {}, ""),
+        ("/", {"a": ["x", 1], "b": 2, "c": True, "d": None}, "a=x&a=1&b=2&c=true&d="),
     ],
 )
 async def test_a_query_in_the_path_and_params_are_both_sent(
-    path: str, params: dict[str, str] | None, query: str
+    path: str, params: Params | None, query: str
 ) -> None:
     requests: list[httpx.Request] = []
     async with client_of(requests) as client:
