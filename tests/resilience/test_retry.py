@@ -63,7 +63,7 @@ async def test_an_error_that_is_not_transient_is_not_tried_again() -> None:
     assert script.requests == 1
 
 
-async def test_retry_after_replaces_the_computed_delay_of_each_retry_pt_072() -> None:
+async def test_retry_after_replaces_the_computed_delay_of_each_retry() -> None:
     told = told_with(RetrySettings(max_retries=3, base_delay_s=9))
     script = Script(response(429, {"retry-after": "2"}))
     await told.run(script)

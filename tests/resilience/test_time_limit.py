@@ -2,8 +2,9 @@ import asyncio
 
 import pytest
 
-from resilience import AttemptTimeout, TotalTimeout
+from resilience import AttemptFailed, AttemptTimeout, Event, GaveUp, Policies, TotalTimeout
 from resilience.time_limit import TimeLimit
+from tests.resilience.script import Script, Told
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -21,7 +22,7 @@ async def test_the_limit_ends_the_block_with_its_error_on_time() -> None:
     assert asyncio.get_running_loop().time() == pytest.approx(0.3)
 
 
-async def test_the_callers_task_is_left_uncancelled_pt_085_pt_091() -> None:
+async def test_the_callers_task_is_left_uncancelled_pt_091() -> None:
     task = asyncio.current_task()
     assert task is not None
     for work_s in (9, 0.1):
@@ -32,6 +33,26 @@ async def test_the_callers_task_is_left_uncancelled_pt_085_pt_091() -> None:
             assert work_s == 9
         assert task.cancelling() == 0
     await asyncio.sleep(5)  # a limit that outlived its block would cancel this
+
+
+@pytest.mark.parametrize(
+    ("policies", "told_as"),
+    [
+        (Policies(attempt_timeout_s=0.3), AttemptFailed),
+        (Policies(total_timeout_s=0.3), GaveUp),
+    ],
+)
+async def test_a_limit_that_expires_is_told_once_and_cancels_no_caller_pt_085(
+    policies: Policies, told_as: type[Event]
+) -> None:
+    task, told = asyncio.current_task(), Told(policies)
+    with pytest.raises((AttemptTimeout, TotalTimeout)) as raised:
+        await told.run(Script(9.0))
+    assert raised.value.args == (0.3,)
+    about = [event for event in told.events if getattr(event, "cause", None) is raised.value]
+    assert [type(event) for event in about] == [told_as]
+    assert task is not None
+    assert task.cancelling() == 0
 
 
 @pytest.mark.parametrize("limit_s", [0.3, 0.2, 0.1])
