@@ -45,6 +45,28 @@ async def test_a_third_failure_ends_the_call(name: str) -> None:
         assert await call("/rates/USD") == 200
 
 
+@pytest.mark.virtual_clock
+@pytest.mark.parametrize(
+    ("name", "least_s", "most_s"),
+    [
+        ("pipeline", 0.0, 0.07),
+        ("stamina_pybreaker", 0.05, 0.1),
+        ("tenacity_purgatory", 0.05, 0.1),
+        ("hyx", 0.0, 0.05),
+        ("httpx_retries", 0.0, 0.05),
+    ],
+)
+async def test_the_first_retry_comes_when_the_page_says(
+    name: str, least_s: float, most_s: float
+) -> None:
+    loop = asyncio.get_running_loop()
+    for _ in range(50):
+        began_s = loop.time()
+        async with VARIANTS[name].caller(Budget(), "http://rates", answering(500, 200)) as call:
+            await call("/rates/USD")
+        assert least_s <= loop.time() - began_s <= most_s + 1e-6
+
+
 @pytest.mark.parametrize("name", [name for name, each in VARIANTS.items() if each.rejection])
 async def test_an_open_circuit_rejects_with_the_error_that_the_variant_names(name: str) -> None:
     rejection = VARIANTS[name].rejection
