@@ -25,8 +25,9 @@ is what a call may say.
 HTTP. Every limit, window and wait runs on the event loop's clock, every random draw on the
 generator that is passed in.
 
-Two modules need packages that this one does not import: `telemetry` (OpenTelemetry) and
-`shared_state` (Redis).
+Three modules are not imported here: `telemetry`, which needs OpenTelemetry, `shared_state`, which
+needs redis, and `testing`. pybreaker imports redis wherever that is installed, and redis the SDK of
+OpenTelemetry.
 """
 
 from resilience.adaptive import AdaptiveConcurrency, Measurement

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_FILE = re.compile(r"# (\w+\.py)\n")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -15,6 +16,12 @@ class Snippet:
     line: int
     code: str
     output: str | None
+
+    @property
+    def file(self) -> str | None:
+        """Return the name in a first line like `# program.py`; without one it is for a console."""
+        named = _FILE.match(self.code)
+        return named[1] if named else None
 
 
 def snippets(page: Path) -> Iterator[Snippet]:

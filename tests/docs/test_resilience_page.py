@@ -1,67 +1,89 @@
-"""What docs/resilience.md claims, done."""
+"""What docs/resilience.md and docs/resilience-reference.md claim, done."""
 
-import ast
-import asyncio
-import contextlib
 import inspect
-import io
+import os
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-import stamina.instrumentation
 
 import resilience
 from resilience.demo.http_server import serving
 from resilience.demo.servers import Weather
+from tests.docs.console import pasted
 from tests.docs.snippets import Snippet, snippets
+from tests.valkey import valkey
 
-PAGE = Path(__file__).parents[2] / "docs" / "resilience.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "resilience.md"
+REFERENCE = ROOT / "docs" / "resilience-reference.md"
+README = ROOT / "resilience" / "README.md"
 PAGES_SERVER = "http://127.0.0.1:5410"
+PAGES_REDIS = "redis://127.0.0.1:6379"
 
 
-async def run(snippet: Snippet, names: dict[str, Any], url: str) -> str:
-    """Run a snippet where the ones before it left their names; return what it printed."""
-    code = compile(
-        "\n" * (snippet.line - 1) + snippet.code.replace(PAGES_SERVER, url),
-        str(PAGE),
-        "exec",
-        flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+def moved(code: str, places: Mapping[str, str]) -> str:
+    """Return code that asks the servers of the test instead of the page's."""
+    for theirs, ours in places.items():
+        code = code.replace(theirs, ours)
+    return code
+
+
+def in_order() -> Iterator[tuple[str, Snippet]]:
+    """Yield where each snippet stands, and it; the reference goes on from the page."""
+    for page in (PAGE, REFERENCE):
+        for snippet in snippets(page):
+            yield f"{page.name}:{snippet.line}", snippet
+
+
+@pytest.mark.integration
+async def test_the_snippets_pasted_in_order_print_what_the_pages_say(tmp_path: Path) -> None:
+    for_console = [(place, each) for place, each in in_order() if each.file is None]
+    with valkey(tmp_path) as redis:
+        async with serving(Weather(lambda: 0.0)) as url:
+            at = {PAGES_SERVER: url, PAGES_REDIS: redis.url}
+            printed = await pasted([moved(each.code, at) for _, each in for_console], tmp_path)
+    told = [(place, each.output or "") for place, each in for_console]
+    assert list(zip((place for place, _ in told), printed, strict=True)) == told
+    assert len(told) > 25
+
+
+@pytest.mark.integration
+def test_the_test_file_of_the_page_passes(tmp_path: Path) -> None:
+    [file] = [each for _, each in in_order() if each.file is not None]
+    assert file.file is not None
+    (tmp_path / file.file).write_text(file.code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file.file],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
     )
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        if code.co_flags & inspect.CO_COROUTINE:
-            await eval(code, names)  # noqa: S307 - the page's own code
-        else:
-            await asyncio.to_thread(exec, code, names)  # it may run a loop of its own
-    return printed.getvalue()
+    assert done.stdout.splitlines()[-1].startswith("1 passed"), done.stdout
 
 
-@pytest.fixture
-def own_stamina_hooks() -> Iterator[None]:
-    """The page switches stamina's logging off, for the whole process."""
-    yield
-    stamina.instrumentation.set_on_retry_hooks(None)
-
-
-@pytest.mark.usefixtures("own_stamina_hooks")
-async def test_every_snippet_runs_and_prints_what_the_page_says() -> None:
-    ran, names = 0, {"__name__": "__main__"}
+async def test_the_program_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = snippets(README)
     async with serving(Weather(lambda: 0.0)) as url:
-        for snippet in snippets(PAGE):
-            printed = await run(snippet, names, url)
-            assert printed == (snippet.output or ""), f"line {snippet.line}"
-            ran += 1
-    assert ran >= 15
+        names: dict[str, object] = {}
+        exec(program.code.replace("https://weather.example", url), names)  # noqa: S102 - our own
+        main = names["main"]
+        assert inspect.iscoroutinefunction(main)
+        await main()
+    assert capsys.readouterr().out.startswith("{'asked': '/kyiv?days=3', 'sky': 'clear'} Source")
 
 
-def tables() -> dict[str, list[list[str]]]:
-    """Return the rows of each table of the page, by the heading above it."""
+def tables(page: Path) -> dict[str, list[list[str]]]:
+    """Return the rows of each table of a page, by the heading above it."""
     found: dict[str, list[list[str]]] = {}
     heading = ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    for line in page.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line.removeprefix("## ")
         elif line.startswith("|") and not line.startswith("|--"):
@@ -69,25 +91,47 @@ def tables() -> dict[str, list[list[str]]]:
     return found
 
 
+def exported(kind: type) -> set[str]:
+    """Return the names of the library's classes of this kind, its base aside."""
+    own = {name: getattr(resilience, name) for name in resilience.__all__}
+    classes = {name: each for name, each in own.items() if inspect.isclass(each)}
+    return {name for name, each in classes.items() if issubclass(each, kind)} - {kind.__name__}
+
+
+def listed(heading: str) -> set[str]:
+    rows = tables(REFERENCE)[heading][1:]
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+
+
 def test_every_field_of_policies_is_a_row_of_the_table_in_the_order_of_the_layers() -> None:
-    _, *rows = tables()["All policies"]
+    _, *rows = tables(REFERENCE)["All policies"]
     fields = [name for row in rows for name in re.findall(r"^`(\w+)", row[1])]
     assert fields == [*resilience.Policies.__dataclass_fields__]
 
 
-def test_every_event_is_a_row_of_its_table() -> None:
-    listed = {name for row in tables()["Events"][1:] for name in re.findall(r"`(\w+)`", row[0])}
-    kinds = {
-        name
-        for name in resilience.__all__
-        if inspect.isclass(kind := getattr(resilience, name)) and issubclass(kind, resilience.Event)
-    }
-    assert listed == kinds - {"Event"}
+def test_every_event_that_may_be_heard_is_a_row_of_its_table() -> None:
+    assert listed("Events") == exported(resilience.Event) - {"CallEvent"}
+
+
+def test_every_error_is_a_row_of_its_table() -> None:
+    assert listed("Errors") == exported(Exception) - {"ResilienceError"}
 
 
 @pytest.mark.parametrize("heading", ["All policies", "Events", "Errors"])
 def test_what_a_table_names_the_library_has(heading: str) -> None:
-    cells = [cell for row in tables()[heading][1:] for cell in row]
+    cells = [cell for row in tables(REFERENCE)[heading][1:] for cell in row]
     names = {name for cell in cells for name in re.findall(r"`([A-Z][A-Za-z]+)`", cell)}
     assert names
     assert {name for name in names if not hasattr(resilience, name)} <= {"Idempotency"}
+
+
+def test_every_setting_to_choose_is_one_of_policies() -> None:
+    rows = tables(PAGE)["Choosing values"][1:]
+    chosen = {name for row in rows for name in re.findall(r"^`(\w+)`", row[0])}
+    assert chosen <= set(resilience.Policies.__dataclass_fields__)
+
+
+def test_the_page_is_read_in_ten_minutes() -> None:
+    """At 240 words a minute, those of tables included; code is for the fingers."""
+    text = re.sub(r"```.*?```", "", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(re.findall(r"\w[^\s|]*", text)) < 2400
