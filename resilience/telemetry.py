@@ -1,6 +1,6 @@
 """OpenTelemetry for a client, if its SDK is installed (the extra `otel`).
 
-Nothing of OpenTelemetry is imported before `instrument` is called.
+It imports nothing of OpenTelemetry itself before `instrument` is called.
 """
 
 import os
