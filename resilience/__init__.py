@@ -3,21 +3,19 @@
 A `ResilientClient` sends each call through the `Pipeline` of its source. A policy is a *layer*:
 a callable around the layer inside it, with settings of its own. Outermost first:
 
-    fallback        FallbackLayer
-    total_timeout   TotalTimeoutLayer
-    retry           RetryLayer        retry_settings, retry_decision, retry_budget, retry_after,
-                                      retry_wait, backoff
-    hedge           HedgeLayer        hedge_race, recent_latencies
-    admission       AdmissionLayer    circuit, queue, slot, token, circuit
-        breaker                       breaker_settings, circuit_breaker, permit, window
-        bulkhead                      bulkhead, waiting_line; or else
-        adaptive                      adaptive, adaptive_limit, which set a bulkhead's size
-        rate limit                    rate_limit, token_bucket, waiting_line
-    attempt         AttemptLayer
-    transport       the wire
+    fallback        FallbackLayer     fallback
+    total_timeout   TotalTimeoutLayer total_timeout
+    retry           RetryLayer        retry/
+    hedge           HedgeLayer        hedge/
+    admission       AdmissionLayer    admission: circuit, queue, slot, token, circuit
+        breaker                       breaker/
+        bulkhead, or adaptive         concurrency/
+        rate limit                    rate_limit/
+    attempt         AttemptLayer      attempt
+    transport                         wire/
 
-The client's own half: `raw_calls`, `json_calls` and `streaming` are the ways to call, `request`
-is what a call may say.
+In `calls/` are the ways to call and what a call may say, in `timing/` the deadlines, in `checks/`
+what refuses wrong settings; a `GuardedSource` puts the parts of one source together.
 
 `outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
 `errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`,
@@ -30,13 +28,15 @@ needs redis, and `testing`. pybreaker imports redis wherever that is installed, 
 OpenTelemetry.
 """
 
-from resilience.adaptive import AdaptiveConcurrency, Measurement
-from resilience.adaptive_limit import AdaptiveSettings, AimdLimit
-from resilience.breaker_settings import BreakerSettings, Trip
-from resilience.bulkhead import Bulkhead, BulkheadSettings
+from resilience.breaker.circuit_breaker import CircuitBreaker
+from resilience.breaker.permit import Permit
+from resilience.breaker.settings import BreakerSettings, Trip
 from resilience.call import Call
-from resilience.circuit_breaker import CircuitBreaker
+from resilience.calls.request import RequestOptions
 from resilience.client import ResilientClient
+from resilience.concurrency.adaptive import AdaptiveConcurrency, Measurement
+from resilience.concurrency.adaptive_limit import AdaptiveSettings, AimdLimit
+from resilience.concurrency.bulkhead import Bulkhead, BulkheadSettings
 from resilience.errors import (
     AttemptTimeout,
     BulkheadFull,
@@ -81,20 +81,18 @@ from resilience.events import (
     ServerRateLimited,
 )
 from resilience.fallback import Fallback
-from resilience.hedging import HedgeSettings
-from resilience.permit import Permit
+from resilience.hedge.layer import HedgeSettings
 from resilience.pipeline import Pipeline
-from resilience.rate_limit import RateLimit
-from resilience.request import RequestOptions
-from resilience.retry import RetryLayer
-from resilience.retry_budget import RetryBudget, RetryLedger
-from resilience.retry_settings import RetrySettings
-from resilience.retry_wait import RetryWaits
-from resilience.retrying import Retrying
+from resilience.rate_limit.settings import RateLimit
+from resilience.rate_limit.token_bucket import TokenBucket
+from resilience.retry.budget import RetryBudget, RetryLedger
+from resilience.retry.layer import RetryLayer
+from resilience.retry.retrying import Retrying
+from resilience.retry.settings import RetrySettings
+from resilience.retry.wait import RetryWaits
 from resilience.source import Overrides, Policies, Source
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Subscribers
-from resilience.token_bucket import TokenBucket
 
 __all__ = [
     "AdaptiveConcurrency",

@@ -6,19 +6,19 @@ from datetime import datetime
 
 import httpx
 
-from resilience.adaptive import AdaptiveConcurrency, Measurement
-from resilience.bulkhead import Bulkhead
+from resilience.breaker.circuit_breaker import CircuitBreaker
+from resilience.breaker.permit import Permit
 from resilience.call import Call, Layer
-from resilience.circuit_breaker import CircuitBreaker
-from resilience.clock import loop_time_s
+from resilience.concurrency.adaptive import AdaptiveConcurrency, Measurement
+from resilience.concurrency.bulkhead import Bulkhead
 from resilience.errors import AttemptTimeout, BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
 from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status, verdict_on
-from resilience.permit import Permit
-from resilience.retry_after import retry_after_s
+from resilience.rate_limit.token_bucket import TokenBucket
+from resilience.retry.retry_after import retry_after_s
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-from resilience.token_bucket import TokenBucket
+from resilience.timing.clock import loop_time_s
 
 _ROUNDING_S = 1e-9
 _NEARLY_ALL = 0.99  # of its time: it began a moment after its call

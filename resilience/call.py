@@ -6,7 +6,7 @@ from typing import Protocol
 
 import httpx
 
-from resilience.clock import loop_time_s
+from resilience.timing.clock import loop_time_s
 
 Send = Callable[[], Awaitable[httpx.Response]]
 """Sends the request once and returns the response with its body read."""

@@ -12,21 +12,21 @@ from typing import Any, Self, Unpack, overload
 
 import httpx
 
-from resilience.adaptive import AdaptiveConcurrency
-from resilience.circuit_breaker import CircuitBreaker
-from resilience.connection_slots import within_connections
+from resilience.breaker.circuit_breaker import CircuitBreaker
+from resilience.calls.json_calls import JsonCalls
+from resilience.calls.request import RequestOptions
+from resilience.calls.streaming import DEFAULT_IDLE_TIMEOUT_S
+from resilience.checks.kinds import expect, expect_function
+from resilience.concurrency.adaptive import AdaptiveConcurrency
+from resilience.concurrency.connection_slots import within_connections
 from resilience.events import Event
 from resilience.guarded_source import GuardedSource
-from resilience.json_calls import JsonCalls
-from resilience.kinds import expect, expect_function
 from resilience.pipeline import Pipeline
-from resilience.request import RequestOptions
-from resilience.retry_after import utc_now
+from resilience.retry.retry_after import utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
-from resilience.streaming import DEFAULT_IDLE_TIMEOUT_S
 from resilience.subscribers import Handler, Kind, Subscribers
-from resilience.transport import (
+from resilience.wire.transport import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
     DEFAULT_MAX_RESPONSE_BYTES,

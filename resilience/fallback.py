@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 import httpx
 
 from resilience.call import Call, Layer
+from resilience.checks.kinds import expect, expect_callable, expect_function
+from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.errors import Cause, ResilienceError
 from resilience.events import Event, FallbackFailed, FallbackUsed
-from resilience.kinds import expect, expect_callable, expect_function
 from resilience.outcome import is_transient_status
-from resilience.ranges import DAY_S, outside, refuse
 from resilience.subscribers import Subscribers
-from resilience.time_limit import TimeLimit
-from resilience.whole_body import read_whole
+from resilience.timing.time_limit import TimeLimit
+from resilience.wire.whole_body import read_whole
 
 Failure = Exception | httpx.Response
 """What a call ended in: an error, or a response that is no answer."""

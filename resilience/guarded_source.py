@@ -8,11 +8,11 @@ from functools import partial
 
 import httpx
 
+from resilience.calls.request import RequestOptions, address_of, build_request, overrides_of
+from resilience.calls.streaming import Run, streamed
 from resilience.pipeline import Pipeline
-from resilience.request import RequestOptions, address_of, build_request, overrides_of
 from resilience.source import Source
-from resilience.streaming import Run, streamed
-from resilience.whole_body import read_whole
+from resilience.wire.whole_body import read_whole
 
 
 class GuardedSource:

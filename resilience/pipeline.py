@@ -8,27 +8,27 @@ from random import Random
 
 import httpx
 
-from resilience.adaptive import AdaptiveConcurrency
 from resilience.admission import AdmissionLayer
 from resilience.attempt import AttemptLayer
-from resilience.bulkhead import Bulkhead
+from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.call import Call, Keep, Layer, Send
-from resilience.circuit_breaker import CircuitBreaker
-from resilience.clock import loop_time_s
+from resilience.checks.kinds import expect
+from resilience.concurrency.adaptive import AdaptiveConcurrency
+from resilience.concurrency.bulkhead import Bulkhead
 from resilience.events import CallEnded, CallStarted
 from resilience.fallback import FallbackLayer
-from resilience.hedging import HedgeLayer
-from resilience.kinds import expect
+from resilience.hedge.layer import HedgeLayer
+from resilience.hedge.recent_latencies import RecentLatencies
 from resilience.outcome import is_transient_status
-from resilience.recent_latencies import RecentLatencies
-from resilience.retry import RetryLayer
-from resilience.retry_after import utc_now
-from resilience.retry_budget import RetryBudget, RetryLedger, UnretriedLayer
-from resilience.retry_wait import RetryWaits
+from resilience.rate_limit.token_bucket import TokenBucket
+from resilience.retry.budget import RetryBudget, RetryLedger, UnretriedLayer
+from resilience.retry.layer import RetryLayer
+from resilience.retry.retry_after import utc_now
+from resilience.retry.wait import RetryWaits
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
-from resilience.token_bucket import TokenBucket
+from resilience.timing.clock import loop_time_s
 from resilience.total_timeout import TotalTimeoutLayer
 
 _MAX_VARIANTS = 64  # callers that compute a time-out anew each time would fill memory

@@ -12,14 +12,14 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 
-from resilience.circuit_breaker import CircuitBreaker
-from resilience.clock import loop_time_s
+from resilience.breaker.circuit_breaker import CircuitBreaker
+from resilience.breaker.shared_circuit import Moment, SharedCircuit
+from resilience.checks.kinds import expect, expect_callable
+from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.events import CircuitClosed, CircuitOpened, Event
-from resilience.kinds import expect, expect_callable
-from resilience.ranges import DAY_S, outside, refuse
-from resilience.shared_circuit import Moment, SharedCircuit
 from resilience.subscribers import Handler
 from resilience.tasks import cancel_and_wait
+from resilience.timing.clock import loop_time_s
 
 _log = logging.getLogger("resilience")
 

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from resilience.adaptive_limit import AdaptiveSettings
-from resilience.breaker_settings import BreakerSettings
-from resilience.bulkhead import BulkheadSettings
+from resilience.breaker.settings import BreakerSettings
+from resilience.calls.sendable import check_headers, complaint_about_base_url, without_credentials
+from resilience.checks.kinds import expect, expect_number
+from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.concurrency.adaptive_limit import AdaptiveSettings
+from resilience.concurrency.bulkhead import BulkheadSettings
 from resilience.fallback import Fallback
-from resilience.hedging import HedgeSettings
-from resilience.kinds import expect, expect_number
-from resilience.ranges import DAY_S, outside, refuse
-from resilience.rate_limit import RateLimit
-from resilience.retry_settings import RetrySettings
-from resilience.sendable import check_headers, complaint_about_base_url, without_credentials
+from resilience.hedge.layer import HedgeSettings
+from resilience.rate_limit.settings import RateLimit
+from resilience.retry.settings import RetrySettings
 
 _SHORTEST_TIMEOUT_S = 0.01
 _SECONDS = "it is a number of seconds, or None for no limit"

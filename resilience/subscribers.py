@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, overload
 
 from resilience.call import Call
-from resilience.clock import loop_time_s
+from resilience.checks.kinds import expect, expect_function, expect_subclass
 from resilience.events import CallEvent, Event
-from resilience.kinds import expect, expect_function, expect_subclass
+from resilience.timing.clock import loop_time_s
 
 _log = logging.getLogger("resilience")
 

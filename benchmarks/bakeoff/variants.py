@@ -20,7 +20,7 @@ from benchmarks.bakeoff import (
 )
 from benchmarks.bakeoff.budget import Caller
 from resilience import CircuitOpen
-from resilience.transport import AttemptTransport
+from resilience.wire.transport import AttemptTransport
 
 MAX_CONNECTIONS = 100
 

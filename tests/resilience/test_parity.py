@@ -20,7 +20,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def claimed(request: pytest.FixtureRequest) -> list[Claim]:
-    files = sorted(HERE.glob("test_*.py"))
+    files = sorted(HERE.rglob("test_*.py"))
     return [each for path in files for each in claims_in(request.session, path)]
 
 

@@ -1,0 +1,1 @@
+"""The circuit breaker: who may call, and what the results mean."""

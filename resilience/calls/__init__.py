@@ -1,0 +1,1 @@
+"""What a caller may say and gets: raw, typed and streamed."""

@@ -1,0 +1,122 @@
+"""What HTTP can carry: checks of a request's parts before any policy hears of it.
+
+aiohttp refuses some of these too, but only when an attempt is under way, and sends others as they
+are, for the server to make something else of.
+"""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+import httpx
+
+from resilience.checks.kinds import expect
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
+_FIELD_VALUE = re.compile(r"[\t\x20-\x7e]*")  # RFC 9110 5.5, the part that every server reads alike
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+_LABEL = r"[a-z0-9_-]{1,63}"  # RFC 1035 2.3.4, and the underscore of many a container's name
+_HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+_MAX_PORT = 65_535
+_CREDENTIALS = re.compile(r"(?<=//)[^/?#]*(?=@)")
+_SEPARATOR = re.compile(r"[/\\]")  # some servers take the one for the other
+
+
+def check_method(method: str) -> None:
+    """Refuse what is no HTTP method.
+
+    Raises:
+        TypeError, ValueError: It is no text, or no token of RFC 9110.
+    """
+    expect("method", method, str, 'write it like "GET"')
+    if not _TOKEN.fullmatch(method):
+        raise ValueError(f'method must be a word like "GET", got {method!r}')
+
+
+def check_headers(headers: Mapping[str, object]) -> None:
+    """Refuse headers that cannot be sent; the messages do not tell their values, often secrets.
+
+    Raises:
+        TypeError: They are no mapping of text to text.
+        ValueError: A name is no token, a value holds more than printable ASCII, or the header
+            says how long the body is, which the transport knows best.
+    """
+    expect("headers", headers, Mapping, 'write them like {"x-api-key": "..."}')
+    for name, value in headers.items():
+        expect("the name of a header", name, str, "write it as text")
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise TypeError(f"the header {name!r} has the wrong type ({kind}); write it as text")
+        if not _TOKEN.fullmatch(name):
+            raise ValueError(f"a header cannot be named {name!r}; use letters, digits and hyphens")
+        if not _FIELD_VALUE.fullmatch(value):
+            raise ValueError(
+                f"the header {name!r} holds a line break or another character that is not "
+                "printable ASCII; encode it"
+            )
+        if name.lower() in _FRAMING:
+            raise ValueError(f"the header {name!r} follows from the body; leave it out")
+
+
+def check_params(params: Mapping[str, object]) -> None:
+    """Refuse what a query can only say by chance, such as an object by its address.
+
+    Raises:
+        TypeError: They are no mapping of text to text; numbers, None and lists of these will do.
+        ValueError: A text has no UTF-8.
+    """
+    expect("params", params, Mapping, 'write them like {"days": "3"}')
+    for name, value in params.items():
+        expect("the name of a parameter", name, str, "write it as text")
+        check_text("params", name)
+        for each in value if isinstance(value, list | tuple) else (value,):
+            expect(f"the parameter {name!r}", each, str | int | float | None, "write it as text")
+            check_text("params", each)
+
+
+def check_text(name: str, value: object) -> None:
+    """Raise a ValueError at text with half a surrogate pair, which has no UTF-8."""
+    if isinstance(value, str) and not value.isascii() and _HALF_A_PAIR.search(value):
+        raise ValueError(f"{name} holds half a surrogate pair, which has no UTF-8: {value!a:.80}")
+
+
+def check_path(path: str) -> None:
+    """Refuse a path that would lead elsewhere than below the base URL, or not be sent whole.
+
+    Raises:
+        ValueError: It does not begin with "/", climbs by "..", however that is written, or has a
+            fragment.
+    """
+    if path and not path.startswith("/"):
+        raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')
+    if "#" in path:
+        raise ValueError(f'path has a fragment, which is never sent: {path!r}; write "%23" for "#"')
+    if ".." in _SEPARATOR.split(unquote(path.partition("?")[0])):
+        raise ValueError(f'path climbs out of the base URL by "..": {path!r}; write where it leads')
+
+
+def without_credentials(url: str) -> str:
+    """Return a URL to show, its user and password masked."""
+    return _CREDENTIALS.sub("***", url)
+
+
+def complaint_about_base_url(base_url: str) -> str | None:
+    """Return what is wrong with a base URL, None if requests can be sent below it."""
+    shown = without_credentials(base_url)
+    try:
+        url = httpx.URL(base_url)
+    except (httpx.InvalidURL, ValueError) as error:
+        why = "" if "@" in base_url else f" ({error})"  # it may quote half of a password
+        return f"base_url must be an absolute http(s) URL, got {shown!r}{why}; {_LIKE}"
+    if url.scheme not in {"http", "https"} or not url.host or "?" in base_url or "#" in base_url:
+        return f"base_url must be an absolute http(s) URL, got {shown!r}; {_LIKE}"
+    host = url.raw_host.decode("ascii")
+    if ":" not in host and not _HOST_NAME.fullmatch(host):
+        return f"base_url must name a host, which {host!r} cannot be, got {shown!r}; {_LIKE}"
+    if url.port is not None and not 1 <= url.port <= _MAX_PORT:
+        return f"base_url must have a port in 1..{_MAX_PORT}, got {shown!r}; {_LIKE}"
+    return None
+
+
+_LIKE = "write it like http://127.0.0.1:5401"

@@ -1,0 +1,44 @@
+"""Checks of settings: all that is out of range is said at once."""
+
+from resilience.checks.kinds import expect_number, expect_whole
+
+DAY_S = 86_400.0
+
+
+def outside(
+    name: str,
+    value: float | None,
+    low: float,
+    high: float,
+    next_step: str,
+    *,
+    whole: bool = False,
+    optional: bool = False,
+) -> str | None:
+    """Return a complaint if `value` is not in [low, high]; NaN never is.
+
+    Args:
+        name: Of the setting.
+        value: Of the setting.
+        low: Least value.
+        high: Greatest value.
+        next_step: What to write instead.
+        whole: Whether only integers will do.
+        optional: Whether None will do too.
+
+    Raises:
+        TypeError: The value is no number, or no integer.
+    """
+    if value is None and optional:
+        return None
+    (expect_whole if whole else expect_number)(name, value, next_step)
+    if value is None or low <= value <= high:
+        return None
+    return f"{name} must be in {low:g}..{high:g}, got {value!r:.80}; {next_step}"
+
+
+def refuse(*complaints: str | None) -> None:
+    """Raise one ValueError with every complaint, if there is any."""
+    real = [complaint for complaint in complaints if complaint]
+    if real:
+        raise ValueError("\n".join(real))

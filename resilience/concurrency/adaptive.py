@@ -1,0 +1,124 @@
+"""Concurrency that adapts itself: a bulkhead whose size follows how the source does."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+import httpx
+
+from resilience.checks.kinds import expect
+from resilience.concurrency.adaptive_limit import AdaptiveSettings, AimdLimit
+from resilience.concurrency.bulkhead import Bulkhead, BulkheadSettings
+from resilience.errors import AttemptTimeout
+from resilience.events import LimitChanged
+from resilience.outcome import is_transient_status
+from resilience.subscribers import Subscribers
+from resilience.timing.clock import loop_time_s
+
+_OVERLOADED_ERRORS = (AttemptTimeout, httpx.TimeoutException)
+_OVERLOADED_STATUSES = frozenset(
+    {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+
+
+class AdaptiveConcurrency:
+    """Slots as of a bulkhead, as many as the results of the calls suggest; see `AimdLimit`.
+
+    Take a slot from `slots`, `begin` when the request is sent, tell the outcome, give the slot
+    back. Not thread-safe: use it from one event loop.
+
+    Attributes:
+        slots: The bulkhead.
+
+    Args:
+        settings: The rules.
+        name: Of the source, for errors and events.
+        clock: Returns monotonic seconds; the running event loop's `time` by default.
+        subscribers: Who hears when the limit changes.
+    """
+
+    def __init__(
+        self,
+        settings: AdaptiveSettings,
+        *,
+        name: str,
+        clock: Callable[[], float] = loop_time_s,
+        subscribers: Subscribers | None = None,
+    ) -> None:
+        expect("settings", settings, AdaptiveSettings, "make them AdaptiveSettings(...)")
+        self._name = name
+        self._clock = clock
+        self._subscribers = subscribers if subscribers is not None else Subscribers()
+        self._aimd = AimdLimit(settings)
+        self.slots = Bulkhead(
+            BulkheadSettings(
+                max_concurrent=self._aimd.slots,
+                max_queue=settings.max_queue,
+                max_wait_s=settings.max_wait_s,
+            ),
+            name=name,
+        )
+
+    @property
+    def limit(self) -> int:
+        """Return the limit found so far; during a probe there are fewer slots."""
+        return self._aimd.limit
+
+    def begin(self, at_s: float | None = None) -> "Measurement":
+        """Return a measurement of a call that is sent `at_s` on the clock, or else now."""
+        return Measurement(self, self._clock() if at_s is None else at_s)
+
+    def _record(self, measurement: "Measurement", at_s: float | None, *, overloaded: bool) -> None:
+        now_s = self._clock() if at_s is None else at_s
+        latency_s = None if overloaded else now_s - measurement.started_s
+        aimd = self._aimd
+        reason = aimd.record(measurement.round, latency_s, self.slots.running, now_s)
+        if aimd.round == measurement.round:
+            return
+        self.slots.resize(aimd.slots)
+        if reason is not None and self._subscribers.listen:
+            self._subscribers.publish(
+                LimitChanged(source=self._name, at_s=now_s, limit=self.limit, reason=reason)
+            )
+
+
+class Measurement:
+    """One call under way; tell how it ended, or nothing if that says nothing about the load.
+
+    Attributes:
+        round: Number of the limiter's round in which it began.
+        started_s: When it began, on the limiter's clock.
+    """
+
+    __slots__ = ("_limiter", "round", "started_s")
+
+    def __init__(self, limiter: AdaptiveConcurrency, started_s: float) -> None:
+        self._limiter = limiter
+        self.round = limiter._aimd.round  # noqa: SLF001 - a measurement is the limiter's other half
+        self.started_s = started_s
+
+    def good(self, at_s: float | None = None) -> None:
+        """Report an answer, `at_s` on the limiter's clock or else now: its latency counts."""
+        self._limiter._record(self, at_s, overloaded=False)  # noqa: SLF001
+
+    def overloaded(self) -> None:
+        """Report that the source had too much to do: a time-out, or a refusal for load."""
+        self._limiter._record(self, None, overloaded=True)  # noqa: SLF001
+
+    def answered(self, status: int, at_s: float | None = None) -> None:
+        """Report an answer of any status; 429, 503 and 504 mean overload.
+
+        Other transient statuses say nothing: they come as fast with few calls as with many.
+        """
+        if not is_transient_status(status):
+            self.good(at_s)
+        elif status in _OVERLOADED_STATUSES:
+            self.overloaded()
+
+    def failed(self, error: BaseException) -> None:
+        """Report what was raised; a time-out means overload.
+
+        An attempt that the total time-out or the caller cut short says nothing, so give slow
+        sources an attempt time-out.
+        """
+        if isinstance(error, _OVERLOADED_ERRORS):
+            self.overloaded()

@@ -1,0 +1,148 @@
+"""A limit on how many calls to a source run at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from resilience.checks.kinds import expect
+from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.errors import BulkheadFull
+from resilience.timing.time_limits import time_limits
+from resilience.waiting_line import WaitingLine
+
+_MAX_COUNT = 1_000_000_000
+_NONE_TAKEN = "no slot of {!r} is taken; release once for each acquire, or use 'async with'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkheadSettings:
+    """At most `max_concurrent` calls run; the next ones wait, first come first served.
+
+    Attributes:
+        max_concurrent: Calls at once, >= 1. No default: it depends on what the source bears.
+        max_queue: Calls that may wait for a slot, >= 0; the next is refused. The default of
+            1,000 bounds memory and is seldom what refuses a call.
+        max_wait_s: A call that has waited so long gives up, in seconds, 10 ms..24 h; 30 s is how
+            long people and proxies commonly wait for the whole reply.
+
+    Raises:
+        ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
+    """
+
+    max_concurrent: int
+    max_queue: int = 1_000
+    max_wait_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        refuse(
+            outside(
+                "max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual", whole=True
+            ),
+            outside(
+                "max_queue",
+                self.max_queue,
+                0,
+                _MAX_COUNT,
+                "0 refuses whoever has to wait",
+                whole=True,
+            ),
+            outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
+        )
+
+
+class Bulkhead:
+    """Hands out slots; a slot given back goes to whoever has waited longest.
+
+    `async with bulkhead:` holds a slot for the block.
+
+    Not thread-safe: use it from one event loop.
+
+    Args:
+        settings: The rules.
+        name: Of the source, for errors.
+    """
+
+    def __init__(self, settings: BulkheadSettings, *, name: str) -> None:
+        expect("settings", settings, BulkheadSettings, "make them BulkheadSettings(...)")
+        self.name = name
+        self._settings = settings
+        self._max_concurrent = settings.max_concurrent
+        self._running = 0
+        self._line = WaitingLine()
+        self._limited = time_limits(settings.max_wait_s, lambda _limit_s: self._full())
+
+    @property
+    def running(self) -> int:
+        """Return how many slots are taken."""
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        """Return how many callers wait for a slot."""
+        return len(self._line)
+
+    def try_acquire(self) -> bool:
+        """Take a slot if one is free, which it never is while somebody waits."""
+        if self._running >= self._max_concurrent:
+            return False
+        self._running += 1
+        return True
+
+    async def acquire(self) -> None:
+        """Take a slot, in turn; `release` it exactly once.
+
+        Raises:
+            BulkheadFull: The line is full, or the caller has waited for `max_wait_s`.
+        """
+        if self.try_acquire():
+            return
+        if self.waiting >= self._settings.max_queue:
+            raise self._full()
+        with self._limited():
+            await self._line.wait(self._on_cancelled)
+
+    def release(self) -> None:
+        """Give a slot back.
+
+        Raises:
+            RuntimeError: No slot is taken.
+        """
+        if self._running > self._max_concurrent or not self._line.serve():
+            if not self._running:
+                raise RuntimeError(_NONE_TAKEN.format(self.name))
+            self._running -= 1
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def resize(self, max_concurrent: int) -> None:
+        """Let so many calls run, >= 1, from now on; those that are too many are not stopped.
+
+        Raises:
+            ValueError: The number is below 1.
+        """
+        if max_concurrent < 1:
+            raise ValueError(f"a bulkhead has one slot or more, got {max_concurrent}; write 1")
+        self._max_concurrent = max_concurrent
+        while self._running < max_concurrent and self._line.serve():
+            self._running += 1
+
+    def refuse_all(self, error: Callable[[], Exception]) -> None:
+        """Raise an error of its own at each caller that waits; those who run are left alone."""
+        self._line.refuse_all(error)
+
+    def _on_cancelled(self, served: bool) -> None:
+        if served:
+            self.release()
+
+    def _full(self) -> BulkheadFull:
+        return BulkheadFull(self.name, self._running, self.waiting)

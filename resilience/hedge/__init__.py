@@ -1,0 +1,1 @@
+"""A second attempt beside a slow one, and the race between them."""

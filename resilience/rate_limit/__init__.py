@@ -1,0 +1,1 @@
+"""How often a source may be called."""

@@ -1,0 +1,1 @@
+"""Trying again: whether, when, and within which budget."""

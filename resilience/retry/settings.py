@@ -1,0 +1,87 @@
+"""How often and when a call is tried again."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from resilience.checks.kinds import expect
+from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.retry.backoff import BACKOFFS, Backoff
+from resilience.retry.budget import RetryBudget
+
+Repeatable = Literal["any", "idempotent", "safe"]
+REPEATABLES: tuple[Repeatable, ...] = get_args(Repeatable)
+_NO_RETRIES = "use retry=None for no retries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrySettings:
+    """Another attempt after a transient failure; the ranges include their ends.
+
+    The first six defaults are those of Microsoft.Extensions.Http.Resilience, which is Polly for
+    HTTP. They suit a call that may take its time: the three computed waits add up to 8 s on
+    average and 11.4 s at most. Where somebody waits for the answer, 2 retries from 50 to 200 ms
+    are usual.
+
+    Attributes:
+        max_retries: Attempts after the first, >= 1; leave the policy out for none. 3, because
+            where 30 % of the requests fail, four attempts leave 0.8 %: more would cure little, and
+            a source that is down is left to the breaker.
+        base_delay_s: Base of the delays in seconds, 0..24 h; see `backoff.delays_s`. 2 s, because
+            an overload or a restart lasts for seconds, and retries within it only add to the load.
+        backoff: How the delays grow: "constant", "linear" or "exponential", the default: the
+            longer a source has been ill, the less often it is asked.
+        jitter: Whether the delays are spread at random; they are, lest callers that failed
+            together come back together.
+        max_delay_s: Longest computed delay in seconds, 0..24 h; None, the default, for no limit
+            but a day, since three retries need none: the third waits for 8.7 s at the longest.
+            Set it with more of them: the tenth waits for nine minutes on average.
+        honour_retry_after: Whether the Retry-After of a 429 or 503 replaces the computed delay; it
+            does, since the server knows better. One of 0, or a date in the past, asks for no wait
+            and leaves the computed delay as it is: without one, a source that fails would be
+            asked again in a tight loop.
+        max_retry_after_s: Longest Retry-After that is waited for in seconds, 0..24 h; with a
+            longer one the call gives up at once, so that a server cannot hold its caller. 60 s
+            is as long as a limit by the minute may ask for.
+        repeatable: Which requests are repeated. "idempotent", the default: GET, HEAD, OPTIONS,
+            TRACE, PUT and DELETE after every transient failure, others only if they bear an
+            Idempotency-Key or the server cannot have acted (429, 503, no connection), because
+            otherwise an order may be placed twice. "safe": never POST, PATCH, PUT, DELETE or
+            CONNECT. "any": every method after every transient failure.
+        budget: Bounds the share of retries among the source's requests, those that may not be
+            retried included; None, the default, for no bound: which share a source can bear, you
+            know best. A budget that only single calls bring bounds the retries of these calls
+            among themselves.
+
+    Raises:
+        ValueError: A value is out of range.
+        TypeError: A value is of the wrong kind.
+    """
+
+    max_retries: int = 3
+    base_delay_s: float = 2.0
+    backoff: Backoff = "exponential"
+    jitter: bool = True
+    max_delay_s: float | None = None
+    honour_retry_after: bool = True
+    max_retry_after_s: float = 60.0
+    repeatable: Repeatable = "idempotent"
+    budget: RetryBudget | None = None
+
+    def __post_init__(self) -> None:
+        expect("jitter", self.jitter, bool, "write True or False")
+        expect("honour_retry_after", self.honour_retry_after, bool, "write True or False")
+        expect("budget", self.budget, RetryBudget | None, "make it a RetryBudget, or None for none")
+        refuse(
+            outside("max_retries", self.max_retries, 1, 1_000_000, _NO_RETRIES, whole=True),
+            outside("base_delay_s", self.base_delay_s, 0, DAY_S, "it is in seconds"),
+            outside("max_delay_s", self.max_delay_s, 0, DAY_S, "it is in seconds", optional=True),
+            outside("max_retry_after_s", self.max_retry_after_s, 0, DAY_S, "it is in seconds"),
+            _not_among("backoff", self.backoff, BACKOFFS, "exponential suits most sources"),
+            _not_among("repeatable", self.repeatable, REPEATABLES, "idempotent is sound"),
+        )
+
+
+def _not_among(name: str, value: object, known: tuple[str, ...], next_step: str) -> str | None:
+    if value in known:
+        return None
+    return f"{name} must be one of {', '.join(known)}, got {value!r}; {next_step}"

@@ -1,0 +1,1 @@
+"""Deadlines on the event loop's clock."""
