@@ -1,5 +1,6 @@
 """Runs the cells of a plan: known state, steady state, fault, warm-up, runs, clean-up."""
 
+import asyncio
 import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -23,6 +24,8 @@ from lab.system import Counter
 from loadgen import Closed, Load, Samples, Summary, summarise
 
 COUNTER_TIMEOUT_S = 2.0
+_NEWS_OF_AN_END_S = 1.0  # a service's port falls silent before its keeper tells of its end
+_LOOKS = 50
 
 
 class Runner:
@@ -125,17 +128,29 @@ class Runner:
     async def _why_invalid(
         self, cell: Cell, still_on: Sequence[StillOn], attempts: int | None
     ) -> str:
-        if dead := self._system.dead_services():
-            return f"service {dead[0]} ended by itself"
+        if end := self._service_that_ended():
+            return end
         for is_on in still_on:
             if not await is_on():
-                return "the fault ended before the run did"
+                return await self._why_fault_is_off()
         for fault in cell.condition.faults:
             if isinstance(fault, LinkFault) and await self._is_unused(fault):
                 return f"no connection has crossed {fault.link}"
         if still_on and self._has_reached_nobody(cell, attempts):
             return "no call has reached the sick service"
         return ""
+
+    def _service_that_ended(self) -> str:
+        dead = self._system.dead_services()
+        return f"service {dead[0]} ended by itself" if dead else ""
+
+    async def _why_fault_is_off(self) -> str:
+        """Say which service ended, of which we hear later than of its port, or that none did."""
+        for _ in range(_LOOKS):
+            if end := self._service_that_ended():
+                return end
+            await asyncio.sleep(_NEWS_OF_AN_END_S / _LOOKS)
+        return "the fault ended before the run did"
 
     async def _is_unused(self, fault: LinkFault) -> bool:
         return await self._system.place(fault.link).connections() == 0
