@@ -16,16 +16,16 @@ from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.calls.json_calls import JsonCalls
 from resilience.calls.request import RequestOptions
 from resilience.calls.streaming import DEFAULT_IDLE_TIMEOUT_S
-from resilience.checks.kinds import expect, expect_function
+from resilience.checks.kinds import expect
 from resilience.concurrency.adaptive import AdaptiveConcurrency
 from resilience.concurrency.connection_slots import within_connections
 from resilience.events import Event
 from resilience.guarded_source import GuardedSource
 from resilience.pipeline import Pipeline
-from resilience.retry.retry_after import utc_now
+from resilience.retry.retry_after import expect_aware, utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
-from resilience.subscribers import Handler, Kind, Subscribers
+from resilience.subscribers import Handler, Kind, Subscribers, Unsubscribe
 from resilience.wire.transport import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
@@ -84,7 +84,7 @@ class ResilientClient(JsonCalls):
     ) -> None:
         expect("sources", sources, Iterable, "list them: [Source(...)]")
         expect("random", random, Random, "make it a Random()")
-        expect_function("wall_clock", wall_clock, "it returns an aware datetime")
+        expect_aware("wall_clock", wall_clock)
         if transport is not None:
             expect("transport", transport, httpx.AsyncBaseTransport, "leave it out for real ones")
         if default_policies is not None:
@@ -124,18 +124,25 @@ class ResilientClient(JsonCalls):
         return tuple(self._sources)
 
     @overload
-    def subscribe(self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]) -> None: ...
+    def subscribe(
+        self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]
+    ) -> Unsubscribe: ...
     @overload
-    def subscribe(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None: ...
+    def subscribe(
+        self, handler: Handler, kinds: Iterable[type[Event]] | None = None
+    ) -> Unsubscribe: ...
     def subscribe(
         self, handler: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
-    ) -> None:
+    ) -> Unsubscribe:
         """Call `handler` with each event, in the calling task; its exceptions are logged.
 
         With `kinds`, only with events of exactly these classes: what nobody hears is never made,
         which is most of what being heard costs a call that does well.
+
+        Returns:
+            What ends it, to be called without arguments.
         """
-        self._subscribers.add(handler, kinds)
+        return self._subscribers.add(handler, kinds)
 
     def breaker(self, source: str) -> CircuitBreaker | None:
         """Return the circuit breaker of `source`, None if it has none.
@@ -243,8 +250,9 @@ class ResilientClient(JsonCalls):
         """Close all connections; calls are refused from now on."""
         self._is_closed = True
         async with AsyncExitStack() as closing:  # closes all, whichever of them fail
-            for guarded in self._sources.values():
-                closing.push_async_callback(guarded.transport.aclose)
+            transports = [guarded.transport for guarded in self._sources.values()]
+            for transport in dict.fromkeys(transports):  # a caller's own is shared by all
+                closing.push_async_callback(transport.aclose)
 
     async def __aenter__(self) -> Self:
         return self
