@@ -2,10 +2,12 @@
 
 import asyncio
 import inspect
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import httpx
 
@@ -111,6 +113,7 @@ class FallbackLayer:
 
     async def _answer(self, failure: Failure, call: Call) -> httpx.Response:
         request = httpx.Request(call.method, "") if call.request is None else call.request
+        started_ns = time.perf_counter_ns()
         answered = self._fallback.answer(request, failure)
         response = await answered if inspect.isawaitable(answered) else answered
         expect("the fallback's answer", response, httpx.Response, "return an httpx.Response")
@@ -118,12 +121,14 @@ class FallbackLayer:
             return response
         if _is_read(response):
             response = _copy_of(response)  # whoever made it may keep it for other calls
-            response.request = request
-            return response
-        _check_open(response)
+        else:
+            _check_open(response)
         response.request = request
-        if call.keep is None or is_transient_status(response.status_code):
-            return await read_whole(response)
+        if not _is_read(response) and (
+            call.keep is None or is_transient_status(response.status_code)
+        ):
+            response = await read_whole(response)
+        response.elapsed = timedelta(microseconds=(time.perf_counter_ns() - started_ns) / 1e3)
         return response
 
     def _tell(self, kind: type[Event], call: Call, failure: Failure, **details: object) -> None:

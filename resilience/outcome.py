@@ -32,7 +32,12 @@ class Verdict(Enum):
     NEUTRAL = auto()
 
 
-_NOT_ACTED_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_NOT_ACTED_ERRORS = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,  # it was not reached, or has opened no tunnel
+)
 """Errors after which the server cannot have seen the request."""
 
 _NOT_ACTED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})

@@ -161,10 +161,13 @@ class CircuitBreaker:
         self._move_to_open()
         self._publish(CircuitOpened, cause=cause, break_s=break_s)
 
-    def reset(self) -> None:
-        """Close the circuit, if need be, and forget what was counted."""
+    def reset(self, *, by_trial: bool = False) -> None:
+        """Close the circuit, if need be, and forget what was counted.
+
+        `by_trial` tells those who listen that a trial in another process did well.
+        """
         self._isolated = False
-        self._close(by_trial=False)
+        self._close(by_trial=by_trial)
 
     def _rejection(self) -> CircuitOpen:
         if self._isolated:

@@ -128,7 +128,7 @@ class SharedCircuit:
             if change.state == _OPEN:
                 self._breaker.trip(left_s, OpenedElsewhere(change.process))
             elif self._breaker.state != "closed":
-                self._breaker.reset()
+                self._breaker.reset(by_trial=True)  # no other closing is ever told
         finally:
             self._obeying = False
 

@@ -50,6 +50,7 @@ async def streamed(
     async def open_once() -> httpx.Response:
         response = await open_response()
         opened.add(response)
+        _limit_silence(response, idle_timeout_s)
         if is_transient_status(response.status_code):
             return await read_whole(response)
         return response
@@ -58,8 +59,7 @@ async def streamed(
         response = await run(open_once, keep=opened.keep)
         opened.add(response)  # a fallback's is not there yet
         await opened.close_all_but(response)
-        if idle_timeout_s is not None and isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _NeverIdle(response.stream, idle_timeout_s)
+        _limit_silence(response, idle_timeout_s)
         yield response
     finally:
         await opened.close_all_but(None)
@@ -83,6 +83,14 @@ class _Opened:
                 for release in self._slots.pop(response):
                     leaving.callback(release)
                 leaving.push_async_callback(response.aclose)
+
+
+def _limit_silence(response: httpx.Response, limit_s: float | None) -> None:
+    body = response.stream
+    if limit_s is None or isinstance(body, _NeverIdle):
+        return
+    if isinstance(body, httpx.AsyncByteStream):
+        response.stream = _NeverIdle(body, limit_s)
 
 
 class _NeverIdle(httpx.AsyncByteStream):

@@ -162,9 +162,8 @@ class _Open:
         """End the span with an HTTP status or what was raised."""
         context.detach(self._token)
         self.span.set_attributes(of_outcome(outcome, error=error))
-        if error:
-            why = None if isinstance(outcome, int) else str(outcome)
-            self.span.set_status(StatusCode.ERROR, why)
+        if error:  # without its text, which may quote what `url.full` must not tell
+            self.span.set_status(StatusCode.ERROR)
         self.span.end()
 
 

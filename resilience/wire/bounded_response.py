@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 
-from resilience.errors import ResponseTooLarge
-from resilience.wire.content_coding import decoder_of, in_chunks
+from resilience.errors import ResponseTooLarge, UndecodableBody
+from resilience.wire.content_coding import Decoder, decoder_of, in_chunks
 
 
 class BoundedResponse(httpx.Response):
@@ -28,7 +28,7 @@ class BoundedResponse(httpx.Response):
 
         Raises:
             ResponseTooLarge: It outgrew the limit.
-            httpx.DecodingError: It is not in the coding that it claims, ends in its middle, or is
+            UndecodableBody: It is not in the coding that it claims, ends in its middle, or is
                 in one that is not undone here, see `decoder_of`.
             httpx.TransportError: The network failed.
         """
@@ -46,15 +46,17 @@ class BoundedResponse(httpx.Response):
 
     async def _decoded(self) -> AsyncIterator[bytes]:
         received = 0
+        decoder: Decoder | None = None  # an answer without a body may name any coding
         try:
-            decoder = decoder_of(self.headers.get("content-encoding", ""))
             async for data in self.aiter_raw():
+                decoder = decoder or decoder_of(self.headers.get("content-encoding", ""))
                 for part in decoder.decode(data):
                     received += len(part)
                     if self._is_gathered and received > self._limit_bytes:
                         raise ResponseTooLarge(self._limit_bytes)
                     yield part
-            decoder.finish()
-        except httpx.DecodingError as error:
+            if decoder is not None:
+                decoder.finish()
+        except UndecodableBody as error:
             error.request = self.request
             raise

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 
-import httpx
+from resilience.errors import UndecodableBody
 
 _STEP_BYTES = 65_536
 _GZIP_HEADER = 16 + zlib.MAX_WBITS
@@ -29,14 +29,14 @@ class Decoder(Protocol):
         Decoded parts are of at most 64 KiB; a body without coding is yielded as it came.
 
         Raises:
-            httpx.DecodingError: The data is not in the coding.
+            UndecodableBody: The data is not in the coding.
         """
 
     def finish(self) -> None:
         """Note the end of the data.
 
         Raises:
-            httpx.DecodingError: It came in the middle.
+            UndecodableBody: It came in the middle.
         """
 
 
@@ -46,15 +46,16 @@ def decoder_of(content_encoding: str) -> Decoder:
     An unknown coding is left as it is, as httpx does.
 
     Raises:
-        httpx.DecodingError: More than one coding, or one that nobody can undo step by step: a
+        UndecodableBody: More than one coding, or one that nobody can undo step by step: a
             thousand bytes of it may be a gigabyte, and no request of ours accepts it.
     """
-    codings = [coding.strip().lower() for coding in content_encoding.split(",") if coding.strip()]
+    named = (coding.strip().lower() for coding in content_encoding.split(","))
+    codings = [coding for coding in named if coding not in {"", "identity"}]
     if len(codings) > 1:
-        raise httpx.DecodingError(f"encoded more than once: {content_encoding!r:.80}")
+        raise UndecodableBody(f"encoded more than once: {content_encoding!r:.80}")
     coding = codings[0] if codings else "identity"
     if coding in _UNBOUNDED:
-        raise httpx.DecodingError(
+        raise UndecodableBody(
             f"encoded as {coding!r}, which was not asked for; drop your Accept-Encoding header, or "
             "stream the response and decode aiter_raw() yourself"
         )
@@ -64,7 +65,13 @@ def decoder_of(content_encoding: str) -> Decoder:
 
 
 async def in_chunks(parts: AsyncIterator[bytes], size: int | None) -> AsyncIterator[bytes]:
-    """Yield the same bytes in chunks of `size`, the last one shorter; as they come for None."""
+    """Yield the same bytes in chunks of `size`, the last one shorter; as they come for None.
+
+    Raises:
+        ValueError: The size is below 1.
+    """
+    if size is not None and size < 1:
+        raise ValueError(f"chunk_size must be 1 or more, got {size}; leave it out for any")
     gathered = bytearray()
     async for part in parts:
         if size is None:
@@ -91,7 +98,7 @@ class Identity:
 
 
 class Gzip:
-    """Any number of members one after the other (RFC 1952 2.2).
+    """Any number of members one after the other (RFC 1952 2.2), with zeros between them or none.
 
     What follows the last member and begins none is dropped, as gunzip does.
     """
@@ -99,14 +106,17 @@ class Gzip:
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP_HEADER)
         self._begun = False
+        self._held = b""  # half of what may begin a member
+        self._ended = False
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """See `Decoder`."""
-        while data:
+        data = self._held + data
+        self._held = b""
+        while data and not self._ended:
             if self._member.eof:
-                if not _GZIP_BEGINS.startswith(data[:2]):
-                    return
-                self._member = zlib.decompressobj(_GZIP_HEADER)
+                data = self._next_member(data.lstrip(b"\0"))
+                continue
             self._begun = True
             yield from _decompressed(self._member, data)
             data = self._member.unused_data
@@ -114,7 +124,18 @@ class Gzip:
     def finish(self) -> None:
         """See `Decoder`."""
         if self._begun and not self._member.eof:
-            raise httpx.DecodingError(_CUT)
+            raise UndecodableBody(_CUT)
+
+    def _next_member(self, data: bytes) -> bytes:
+        """Return the data that the member to come has begun with, so far."""
+        if data.startswith(_GZIP_BEGINS):
+            self._member = zlib.decompressobj(_GZIP_HEADER)
+            return data
+        if data == _GZIP_BEGINS[:1]:
+            self._held = data
+        elif data:
+            self._ended = True
+        return b""
 
 
 class Deflate:
@@ -135,7 +156,7 @@ class Deflate:
     def finish(self) -> None:
         """See `Decoder`."""
         if self._begun and not self._stream.eof:
-            raise httpx.DecodingError(_CUT)
+            raise UndecodableBody(_CUT)
 
 
 def _is_zlib_header(data: bytes) -> bool:
@@ -150,7 +171,9 @@ def _decompressed(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
         try:
             part = stream.decompress(data, _STEP_BYTES)
         except zlib.error as error:
-            raise httpx.DecodingError(str(error)) from error
+            raise UndecodableBody(str(error)) from error
         if part:
             yield part
+        if stream.eof:  # what is left is `unused_data` then, and `unconsumed_tail` of no meaning
+            return
         data = stream.unconsumed_tail

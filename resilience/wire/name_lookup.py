@@ -1,42 +1,62 @@
-"""Looks host names up in threads of a source's own."""
+"""Looks host names up in threads that nobody shares."""
 
 import asyncio
 import socket
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Thread
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-_THREADS = 2
 _NUMERIC = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 
+Addresses = list[ResolveResult]
 
-class OwnThreadsResolver(AbstractResolver):
-    """Asks the system, as aiohttp's own resolver does.
+
+class OwnThreadResolver(AbstractResolver):
+    """Asks the system, as aiohttp's own resolver does, in a thread for each look-up.
 
     The loop's threads are few and shared, and a look-up that hangs cannot be stopped: a few sick
-    names would keep every other source from finding its host.
+    names would keep every other source from finding its host, and the process from its end.
+    aiohttp keeps what was found, and asks once at a time for each name, so that threads are few.
     """
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="name-lookup")
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
+    ) -> Addresses:
         """Return the addresses of `host`.
 
         Raises:
             OSError: The name is unknown, or nobody knows it now.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, _addresses, host, port, family)
+        answer: asyncio.Future[Addresses] = loop.create_future()
+
+        def look_up() -> None:
+            found: Addresses | Exception
+            try:
+                found = _addresses(host, port, family)
+            except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+                found = error
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                loop.call_soon_threadsafe(_settle, answer, found)
+
+        Thread(target=look_up, name=f"name-lookup-{host}", daemon=True).start()
+        return await answer
 
     async def close(self) -> None:
-        """Start no more look-ups; one that hangs ends when the system lets it."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Do nothing: a look-up that hangs ends when the system lets it, or with the process."""
 
 
-def _addresses(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+def _settle(answer: asyncio.Future[Addresses], found: Addresses | Exception) -> None:
+    if answer.done():
+        return
+    if isinstance(found, Exception):
+        answer.set_exception(found)
+    else:
+        answer.set_result(found)
+
+
+def _addresses(host: str, port: int, family: socket.AddressFamily) -> Addresses:
     found = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
     )

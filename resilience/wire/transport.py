@@ -20,7 +20,7 @@ from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.errors import StaleConnection
 from resilience.source import Source
 from resilience.wire.bounded_response import BoundedResponse
-from resilience.wire.name_lookup import OwnThreadsResolver
+from resilience.wire.name_lookup import OwnThreadResolver
 from resilience.wire.proxy import proxy_at
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
@@ -123,7 +123,7 @@ class AttemptTransport(AiohttpTransport):
                 limit=self._max_connections,
                 keepalive_timeout=self._keepalive_s,
                 ssl=self.ssl_context,
-                resolver=OwnThreadsResolver(),
+                resolver=OwnThreadResolver(),
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             response_class=_ageing_response(self._max_connection_age_s),

@@ -102,14 +102,14 @@ async def test_a_404_is_an_error_of_the_request_and_none_of_the_call() -> None:
     assert "error.type" not in attributes(call)
 
 
-async def test_an_exception_is_told_by_its_qualified_name_and_its_message() -> None:
+async def test_an_exception_is_told_by_its_qualified_name_and_not_by_its_text() -> None:
     async with recorded(Policies(), lambda _n: httpx.ConnectError("refused")) as record:
         with pytest.raises(httpx.ConnectError):
             await record.client.get("rates", "/")
     for span in (*record.calls(), *record.attempts()):
         assert attributes(span)["error.type"] == "httpx.ConnectError"
         assert span.status.status_code is StatusCode.ERROR
-        assert span.status.description == "refused"
+        assert span.status.description is None  # it might quote a secret of the URL
         assert "http.response.status_code" not in attributes(span)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from resilience import ResponseTooLarge, StaleConnection
+from resilience import ResponseTooLarge, StaleConnection, UndecodableBody
 from resilience.wire.transport import AttemptTransport
 from tests.resilience.peers import read_request, scripted_peer
 
@@ -52,7 +52,7 @@ async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             answering(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz"),
             httpx.RemoteProtocolError,
         ),
-        (answering(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nplain"), httpx.DecodingError),
+        (answering(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nplain"), UndecodableBody),
         (reset, httpx.ReadError),
     ],
     ids=["silence", "garbage", "truncated", "bad-chunk", "not-gzip", "reset"],

@@ -5,6 +5,7 @@ import os
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +21,9 @@ from resilience import (
     ResilientClient,
     RetrySettings,
     Source,
+    UndecodableBody,
 )
-from resilience.wire.name_lookup import OwnThreadsResolver
+from resilience.wire.name_lookup import OwnThreadResolver
 from resilience.wire.transport import AttemptTransport, context_for
 from tests.resilience.peers import read_request, scripted_peer
 
@@ -128,7 +130,7 @@ async def test_an_unknown_name_is_a_failure_to_connect() -> None:
 
 
 async def test_a_name_has_numeric_addresses() -> None:
-    resolver = OwnThreadsResolver()
+    resolver = OwnThreadResolver()
     found = await resolver.resolve("localhost", 80, socket.AF_INET)
     await resolver.close()
     assert [(each["host"], each["port"], each["hostname"]) for each in found] == [
@@ -269,3 +271,89 @@ async def test_a_fallback_answers_for_a_body_that_cannot_be_decoded() -> None:
     policies = Policies(fallback=Fallback(answer=lambda _request, _failure: httpx.Response(203)))
     async with scripted_peer(behave) as url, client_of(url, policies) as client:
         assert (await client.get("s", "/")).status_code == 203
+
+
+@pytest.mark.parametrize("coding", ["br", "gzip, gzip", "gzip"])
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 204), ("GET", 304)])
+async def test_an_answer_without_a_body_may_name_any_coding(
+    coding: str, method: str, status: int
+) -> None:
+    head = f"HTTP/1.1 {status} OK\r\nContent-Encoding: {coding}\r\n\r\n".encode()
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(head)
+        await writer.drain()
+
+    async with scripted_peer(behave) as url, client_of(url) as client:
+        response = await client.request(method, "s", "/")
+    assert (response.status_code, response.content) == (status, b"")
+
+
+async def test_a_stream_that_cannot_be_decoded_is_told_as_of_any_other_call() -> None:
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\nno")
+
+    async with (
+        scripted_peer(behave) as url,
+        client_of(url) as client,
+        client.stream("GET", "s", "/") as response,
+    ):
+        with pytest.raises(UndecodableBody):
+            await response.aread()
+
+
+async def test_a_failing_stream_that_falls_silent_ends_as_its_status() -> None:
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 503 No\r\nContent-Length: 50\r\n\r\nwait")
+        await reader.read()  # until the client hangs up
+
+    async with (
+        scripted_peer(behave) as url,
+        client_of(url) as client,
+        client.stream("GET", "s", "/", idle_timeout_s=0.1) as response,
+    ):
+        assert (response.status_code, await response.aread()) == (503, b"")
+        assert response.elapsed.total_seconds() > 0
+
+
+async def test_a_proxy_that_was_not_reached_leaves_any_request_to_be_repeated() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    url, proxy = "http://api.example.test", f"http://127.0.0.1:{port}"
+    async with client_of(url, Policies(retry=AT_ONCE), proxy=proxy) as client:
+        with pytest.raises(httpx.ProxyError):
+            await client.post("s", "/")
+    assert client.statistics("s").attempts == 3
+
+
+async def test_a_fallbacks_answer_says_how_long_it_took() -> None:
+    policies = Policies(fallback=Fallback(answer=lambda _request, _failure: httpx.Response(203)))
+    async with client_of("http://127.0.0.1:9", policies) as client:
+        assert (await client.get("s", "/")).elapsed.total_seconds() >= 0
+
+
+def test_a_look_up_that_hangs_keeps_no_process_from_its_end() -> None:
+    program = """
+import asyncio, socket, threading
+socket.getaddrinfo = lambda *_, **__: threading.Event().wait(60)
+from random import Random
+from resilience import AttemptTimeout, Policies, ResilientClient, Source
+
+async def main():
+    policies = Policies(attempt_timeout_s=0.05)
+    source = Source(name="s", base_url="http://a.hangs", policies=policies)
+    async with ResilientClient([source], random=Random()) as client:
+        try:
+            await client.get("s", "/")
+        except AttemptTimeout:
+            print("timed out")
+
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("timed out\n", "", 0)
