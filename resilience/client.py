@@ -55,8 +55,8 @@ class ResilientClient(JsonCalls):
         max_connection_age_s: How long a connection is used, in seconds, 0..24 h, so that a host
             which has moved is found again; 120 as .NET's advice for clients that live long.
         wall_clock: Returns the aware time of day, for Retry-After dates.
-        ssl_context: For https; None trusts the usual authorities, or those of SSL_CERT_FILE and
-            SSL_CERT_DIR.
+        ssl_context: For https, to sources and the proxy; None trusts the usual authorities, or
+            those of SSL_CERT_FILE and SSL_CERT_DIR.
         proxy: URL of an HTTP proxy for all sources; None for none.
         default_policies: Those of sources that have none of their own; `Policies()` by default.
         transport: Sends requests instead of real connections, e.g. `httpx.MockTransport`; the
@@ -100,13 +100,17 @@ class ResilientClient(JsonCalls):
             wall_clock=wall_clock,
             request_ids=count(1),
         )
+        urls = [source.base_url for source in sources]
+        if proxy is not None:
+            expect("proxy", proxy, str, "write it like http://proxy.example:3128")
+            urls.append(proxy)
         connect = partial(
             AttemptTransport,
             max_connections=max_connections,
             max_response_bytes=max_response_bytes,
             keepalive_s=keepalive_s,
             max_connection_age_s=max_connection_age_s,
-            ssl_context=ssl_context if transport is not None else context_for(sources, ssl_context),
+            ssl_context=ssl_context if transport is not None else context_for(urls, ssl_context),
             proxy=proxy,
         )
         for source in sources:

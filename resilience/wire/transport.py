@@ -18,7 +18,6 @@ from httpx_aiohttp import AiohttpTransport
 from resilience.checks.kinds import expect
 from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.errors import StaleConnection
-from resilience.source import Source
 from resilience.wire.bounded_response import BoundedResponse
 from resilience.wire.name_lookup import OwnThreadsResolver
 from resilience.wire.proxy import proxy_at
@@ -135,15 +134,15 @@ class AttemptTransport(AiohttpTransport):
         return session
 
 
-def context_for(sources: Iterable[Source], given: ssl.SSLContext | None) -> ssl.SSLContext:
-    """Return the TLS context that transports to all these sources share.
+def context_for(urls: Iterable[str], given: ssl.SSLContext | None) -> ssl.SSLContext:
+    """Return the TLS context for connections to all these sources and proxies.
 
-    One that trusts the usual authorities takes some 40 ms and a megabyte to make, which sources
+    One that trusts the usual authorities takes some 40 ms and a megabyte to make, which a client
     without TLS need not pay.
     """
     if given is not None:
         return given
-    if any(source.base_url.lower().startswith("https:") for source in sources):
+    if any(url.lower().startswith("https:") for url in urls):
         return httpx.create_ssl_context()
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 

@@ -179,13 +179,24 @@ async def test_a_certificate_is_trusted_by_context_or_environment(
             assert (await client.get("s", "/")).text == "ok"
 
 
-def test_sources_share_one_context() -> None:
-    sources = [Source(name=str(n), base_url=f"https://h{n}") for n in range(3)]
-    made = context_for(sources, None)
+@pytest.mark.parametrize("https", ["https://a", "HTTPS://a"])
+def test_one_context_trusts_the_usual_authorities_if_any_url_is_https(https: str) -> None:
+    made = context_for(["http://b", https], None)
     assert made.cert_store_stats()["x509_ca"] > 0
-    assert context_for(sources, made) is made
-    plain = context_for([Source(name="a", base_url="http://a")], None)
-    assert plain.cert_store_stats()["x509"] == 0
+    assert context_for(["http://b", https], made) is made
+    assert context_for(["http://b"], None).cert_store_stats()["x509"] == 0
+
+
+async def test_a_proxy_with_tls_is_trusted_by_the_environment_though_no_source_has_tls(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(certificate)
+    server = await asyncio.start_server(_answer_once, "127.0.0.1", 0, ssl=serving)
+    proxy = f"https://localhost:{server.sockets[0].getsockname()[1]}"
+    monkeypatch.setenv("SSL_CERT_FILE", os.fspath(certificate))
+    async with server, client_of("http://api.example.test", proxy=proxy) as client:
+        assert (await client.get("s", "/rates")).text == "ok"
 
 
 async def test_a_proxy_gets_every_request_with_the_credentials() -> None:
