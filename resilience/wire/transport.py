@@ -20,7 +20,7 @@ from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.errors import StaleConnection
 from resilience.wire.bounded_response import BoundedResponse
 from resilience.wire.name_lookup import OwnThreadsResolver
-from resilience.wire.proxy import proxy_at
+from resilience.wire.proxy import proxy_at, with_credentials
 
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
 DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
@@ -95,9 +95,11 @@ class AttemptTransport(AiohttpTransport):
         if self._is_closed:
             raise RuntimeError("the client is closed; close it after its last call has ended")
         if request.url.scheme == "http" and self._proxy_credentials is not None:
-            request.headers["Proxy-Authorization"] = self._proxy_credentials
+            sent = await with_credentials(request, self._proxy_credentials)
+        else:
+            sent = request
         try:
-            response = await super().handle_async_request(request)
+            response = await super().handle_async_request(sent)
         except (httpx.TransportError, aiohttp.ClientError) as error:
             raise _in_httpx_terms(error, request) from error
         if not isinstance(response.stream, httpx.AsyncByteStream):

@@ -15,6 +15,7 @@ import pytest
 
 from resilience import (
     BreakerSettings,
+    CallStarted,
     Fallback,
     Policies,
     ResilientClient,
@@ -217,6 +218,35 @@ async def test_a_proxy_gets_every_request_with_the_credentials() -> None:
     for head in heads:
         assert head.startswith(b"GET http://api.example.test/rates HTTP/1.1")
         assert b"proxy-authorization: basic bwu6c2vjcmv0" in head.lower()
+
+
+async def test_the_credentials_of_a_proxy_are_seen_by_the_proxy_alone() -> None:
+    heads: list[bytes] = []
+    seen: list[httpx.Request | None] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await read_request(reader))
+        writer.write(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    def answer(request: httpx.Request, failure: Exception | httpx.Response) -> httpx.Response:
+        assert isinstance(failure, httpx.Response)
+        seen.extend((request, failure.request))
+        return httpx.Response(203)
+
+    async with scripted_peer(refuse) as url:
+        proxy = url.replace("http://", "http://me:secret@")
+        policies = Policies(fallback=Fallback(answer=answer))
+        async with client_of("http://api.example.test", policies, proxy=proxy) as client:
+            client.subscribe(lambda event: seen.append(event.request), [CallStarted])
+            seen.append((await client.post("s", "/", json=[1])).request)
+    assert b"proxy-authorization" in heads[0].lower()
+    assert b"content-length: 3" in heads[0].lower()
+    assert len(seen) == 4
+    shared, *others = seen
+    assert shared is not None
+    assert all(each is shared for each in others)
+    assert "proxy-authorization" not in shared.headers
 
 
 async def test_a_proxy_is_asked_for_a_tunnel_to_a_source_with_tls() -> None:
