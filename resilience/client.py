@@ -18,20 +18,19 @@ from resilience.calls.request import RequestOptions
 from resilience.calls.streaming import DEFAULT_IDLE_TIMEOUT_S
 from resilience.checks.kinds import expect, expect_function
 from resilience.concurrency.adaptive import AdaptiveConcurrency
-from resilience.concurrency.connection_slots import within_connections
 from resilience.events import Event
-from resilience.guarded_source import GuardedSource
+from resilience.guarded_source import GuardedSource, guarded_sources
 from resilience.pipeline import Pipeline
 from resilience.retry.retry_after import utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Handler, Kind, Subscribers
-from resilience.wire.transport import (
+from resilience.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
+    DEFAULT_MAX_CONNECTIONS,
     DEFAULT_MAX_RESPONSE_BYTES,
-    AttemptTransport,
-    context_for,
+    Connections,
 )
 
 
@@ -72,7 +71,7 @@ class ResilientClient(JsonCalls):
         sources: Iterable[Source],
         *,
         random: Random,
-        max_connections: int = 100,
+        max_connections: int = DEFAULT_MAX_CONNECTIONS,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
@@ -82,17 +81,17 @@ class ResilientClient(JsonCalls):
         default_policies: Policies | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        expect("sources", sources, Iterable, "list them: [Source(...)]")
-        expect("random", random, Random, "make it a Random()")
-        expect_function("wall_clock", wall_clock, "it returns an aware datetime")
-        if transport is not None:
-            expect("transport", transport, httpx.AsyncBaseTransport, "leave it out for real ones")
-        if default_policies is not None:
-            expect("default_policies", default_policies, Policies, "make them Policies(...)")
+        _check_kinds(sources, random, wall_clock, transport, default_policies)
         self._is_closed = False
         self._subscribers = Subscribers()
-        self._sources: dict[str, GuardedSource] = {}
-        sources = distinct(sources)
+        wire = transport or Connections(
+            max_connections=max_connections,
+            max_response_bytes=max_response_bytes,
+            keepalive_s=keepalive_s,
+            max_connection_age_s=max_connection_age_s,
+            ssl_context=ssl_context,
+            proxy=proxy,
+        )
         pipeline_of = partial(
             Pipeline,
             random=random,
@@ -100,27 +99,9 @@ class ResilientClient(JsonCalls):
             wall_clock=wall_clock,
             request_ids=count(1),
         )
-        urls = [source.base_url for source in sources]
-        if proxy is not None:
-            expect("proxy", proxy, str, "write it like http://proxy.example:3128")
-            urls.append(proxy)
-        connect = partial(
-            AttemptTransport,
-            max_connections=max_connections,
-            max_response_bytes=max_response_bytes,
-            keepalive_s=keepalive_s,
-            max_connection_age_s=max_connection_age_s,
-            ssl_context=ssl_context if transport is not None else context_for(urls, ssl_context),
-            proxy=proxy,
+        self._sources = guarded_sources(
+            distinct(sources), default_policies or Policies(), pipeline_of, wire
         )
-        for source in sources:
-            policies = source.policies or default_policies or Policies()
-            # Connections of its own: a source that hangs must not use up another's.
-            wire = connect() if transport is None else transport
-            if transport is None:
-                policies = within_connections(policies, max_connections)
-            pipeline = pipeline_of(policies, source=source.name)
-            self._sources[source.name] = GuardedSource(source, pipeline, wire)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -281,3 +262,13 @@ class ResilientClient(JsonCalls):
         except KeyError:
             known = ", ".join(map(repr, self._sources)) or "none"
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
+
+
+def _check_kinds(
+    sources: object, random: object, wall_clock: object, transport: object, policies: object
+) -> None:
+    expect("sources", sources, Iterable, "list them: [Source(...)]")
+    expect("random", random, Random, "make it a Random()")
+    expect_function("wall_clock", wall_clock, "it returns an aware datetime")
+    expect("transport", transport, httpx.AsyncBaseTransport | None, "leave it out for real ones")
+    expect("default_policies", policies, Policies | None, "make them Policies(...)")

@@ -22,8 +22,8 @@ from resilience import (
     RetrySettings,
     Source,
 )
+from resilience.wire.connections import Connections, context_for
 from resilience.wire.name_lookup import OwnThreadsResolver
-from resilience.wire.transport import AttemptTransport, context_for
 from tests.resilience.peers import read_request, scripted_peer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -277,14 +277,14 @@ async def test_a_proxy_that_is_down_or_refuses_is_a_transient_failure() -> None:
 @pytest.mark.parametrize("proxy", ["socks5://h:1", "h:1", "http://", "http://joe:pw@[::1", ""])
 def test_what_is_no_proxy_is_refused_without_telling_its_password(proxy: str) -> None:
     with pytest.raises(ValueError, match=r"^proxy .*write it like http") as raised:
-        AttemptTransport(proxy=proxy)
+        Connections(proxy=proxy)
     assert "pw" not in str(raised.value)
 
 
 @pytest.mark.parametrize("wrong", [{"proxy": 5}, {"ssl_context": True}])
 def test_wire_settings_of_a_wrong_kind_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(TypeError, match=f"^{next(iter(wrong))} has the wrong type"):
-        AttemptTransport(**wrong)  # type: ignore[arg-type]
+        Connections(**wrong)  # type: ignore[arg-type]
 
 
 async def test_default_policies_are_those_of_sources_without_any() -> None:
@@ -310,3 +310,7 @@ async def test_a_fallback_answers_for_a_body_that_cannot_be_decoded() -> None:
     policies = Policies(fallback=Fallback(answer=lambda _request, _failure: httpx.Response(203)))
     async with scripted_peer(behave) as url, client_of(url, policies) as client:
         assert (await client.get("s", "/")).status_code == 203
+
+
+def test_settings_of_connections_do_not_show_the_password_of_a_proxy() -> None:
+    assert "secret" not in repr(Connections(proxy="http://me:secret@proxy.example:3128"))
