@@ -10,7 +10,7 @@ import httpx
 
 from resilience.calls.request import RequestOptions, address_of, build_request, overrides_of
 from resilience.calls.streaming import Run, streamed
-from resilience.concurrency.connection_slots import within_connections
+from resilience.connection_slots import within_connections
 from resilience.pipeline import Pipeline
 from resilience.source import Policies, Source
 from resilience.wire.connections import Connections

@@ -3,6 +3,8 @@
 from resilience.checks.kinds import expect_number, expect_whole
 
 DAY_S = 86_400.0
+TIMEOUT_LIKE = "it is a number of seconds, or None for no limit"
+_SHORTEST_TIMEOUT_S = 0.01
 
 
 def outside(
@@ -35,6 +37,15 @@ def outside(
     if value is None or low <= value <= high:
         return None
     return f"{name} must be in {low:g}..{high:g}, got {value!r:.80}; {next_step}"
+
+
+def complaint_about_timeout(name: str, limit_s: float | None) -> str | None:
+    """Return a complaint if `limit_s` is outside of 10 ms..24 h; None is no limit.
+
+    Raises:
+        TypeError: It is no number.
+    """
+    return outside(name, limit_s, _SHORTEST_TIMEOUT_S, DAY_S, TIMEOUT_LIKE, optional=True)
 
 
 def refuse(*complaints: str | None) -> None:
