@@ -115,8 +115,9 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
         TypeError: A time-out is no number, `retry` no RetrySettings, or another policy is given.
     """
     if not overrides.keys() <= Overrides.__annotations__.keys():
-        shared = ", ".join(sorted(overrides.keys() - Overrides.__annotations__.keys()))
-        raise TypeError(f"a call cannot replace {shared}, which all calls to the source share")
+        *most, last = Overrides.__annotations__
+        others = ", ".join(sorted(overrides.keys() - Overrides.__annotations__.keys()))
+        raise TypeError(f"a call may replace only {', '.join(most)} and {last}, got {others}")
     total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
     if total_s is not None:
         expect_number("total_timeout_s", total_s, TIMEOUT_LIKE)
