@@ -18,9 +18,8 @@ from resilience.rate_limit.token_bucket import TokenBucket
 from resilience.retry.retry_after import retry_after_s
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-from resilience.timing.clock import loop_time_s
+from resilience.timing.clock import ROUNDING_S, loop_time_s
 
-_ROUNDING_S = 1e-9
 _NEARLY_ALL = 0.99  # of its time: it began a moment after its call
 
 
@@ -211,5 +210,5 @@ class AdmissionLayer:
         if call.deadline_s is None or self._attempt_limit_s is None:
             return False
         now_s = loop_time_s()
-        timed_out = now_s >= call.deadline_s - _ROUNDING_S
+        timed_out = now_s >= call.deadline_s - ROUNDING_S
         return timed_out and now_s - began_s >= _NEARLY_ALL * self._attempt_limit_s
