@@ -99,9 +99,7 @@ class ResilientClient(JsonCalls):
             wall_clock=wall_clock,
             request_ids=count(1),
         )
-        self._sources = guarded_sources(
-            distinct(sources), default_policies or Policies(), pipeline_of, wire
-        )
+        self._sources = guarded_sources(distinct(sources), default_policies, pipeline_of, wire)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -74,16 +74,16 @@ class GuardedSource:
 
 def guarded_sources(
     sources: tuple[Source, ...],
-    default: Policies,
+    default: Policies | None,
     pipeline_of: Callable[..., Pipeline],
     wire: Connections | httpx.AsyncBaseTransport,
 ) -> dict[str, GuardedSource]:
-    """Return the sources by name, each behind its own policies or the default ones."""
+    """Return the sources by name, each behind its own policies, the default ones or none."""
     if isinstance(wire, Connections):
         wire = wire.sharing_context([source.base_url for source in sources])
     guarded = {}
     for source in sources:
-        policies, transport = source.policies or default, wire
+        policies, transport = source.policies or default or Policies(), wire
         if isinstance(transport, Connections):
             policies = within_connections(policies, transport.max_connections)
             # Connections of its own: a source that hangs must not use up another's.

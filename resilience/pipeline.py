@@ -97,16 +97,10 @@ class Pipeline:
             httpx.TransportError: The network failed in the last attempt.
         """
         outermost = self._variant(overrides) if overrides else self._outermost
-        self._counts.requests += 1
-        call = Call(
-            method,
-            send,
-            source=self._source,
-            request_id=next(self._request_ids),
-            idempotency_key=idempotency_key,
-            keep=keep,
-            request=request,
-        )
+        counts = self._counts
+        counts.requests += 1
+        call = Call(method, send, source=self._source, request_id=next(self._request_ids))
+        call.idempotency_key, call.keep, call.request = idempotency_key, keep, request
         if self._told.listen:
             self._told.tell_of(call, CallStarted, method=method, request=request)
         try:
@@ -114,7 +108,13 @@ class Pipeline:
         except BaseException as error:
             self._raised(call, error)
             raise
-        self._returned(call, response.status_code)
+        counts.finished_at_s = loop_time_s()
+        if is_transient_status(response.status_code):
+            counts.failed += 1
+        else:
+            counts.ok += 1
+        if self._told.listen:
+            self._told.tell_of(call, CallEnded, outcome=response.status_code)
         return response
 
     def statistics(self) -> SourceStatistics:
@@ -125,16 +125,6 @@ class Pipeline:
             circuit=None if breaker is None else breaker.state,
             circuit_opened=0 if breaker is None else breaker.times_opened,
         )
-
-    def _returned(self, call: Call, status: int) -> None:
-        counts = self._counts
-        counts.finished_at_s = loop_time_s()
-        if is_transient_status(status):
-            counts.failed += 1
-        else:
-            counts.ok += 1
-        if self._told.listen:
-            self._told.tell_of(call, CallEnded, outcome=status)
 
     def _raised(self, call: Call, error: BaseException) -> None:
         counts = self._counts
