@@ -16,15 +16,15 @@ from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.calls.json_calls import JsonCalls
 from resilience.calls.request import RequestOptions
 from resilience.calls.streaming import DEFAULT_IDLE_TIMEOUT_S
-from resilience.checks.kinds import expect, expect_function
+from resilience.checks.kinds import expect
 from resilience.concurrency.adaptive import AdaptiveConcurrency
 from resilience.events import Event
 from resilience.guarded_source import GuardedSource, guarded_sources
 from resilience.pipeline import Pipeline
-from resilience.retry.retry_after import utc_now
+from resilience.retry.retry_after import expect_aware, utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
-from resilience.subscribers import Handler, Kind, Subscribers
+from resilience.subscribers import Handler, Kind, Subscribers, Unsubscribe
 from resilience.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
@@ -81,7 +81,8 @@ class ResilientClient(JsonCalls):
         default_policies: Policies | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        _check_kinds(sources, random, wall_clock, transport, default_policies)
+        _check_kinds(sources, random, transport, default_policies)
+        expect_aware("wall_clock", wall_clock)
         self._is_closed = False
         self._subscribers = Subscribers()
         wire = transport or Connections(
@@ -107,18 +108,25 @@ class ResilientClient(JsonCalls):
         return tuple(self._sources)
 
     @overload
-    def subscribe(self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]) -> None: ...
+    def subscribe(
+        self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]
+    ) -> Unsubscribe: ...
     @overload
-    def subscribe(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None: ...
+    def subscribe(
+        self, handler: Handler, kinds: Iterable[type[Event]] | None = None
+    ) -> Unsubscribe: ...
     def subscribe(
         self, handler: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
-    ) -> None:
+    ) -> Unsubscribe:
         """Call `handler` with each event, in the calling task; its exceptions are logged.
 
         With `kinds`, only with events of exactly these classes: what nobody hears is never made,
         which is most of what being heard costs a call that does well.
+
+        Returns:
+            What ends it, to be called without arguments.
         """
-        self._subscribers.add(handler, kinds)
+        return self._subscribers.add(handler, kinds)
 
     def breaker(self, source: str) -> CircuitBreaker | None:
         """Return the circuit breaker of `source`, None if it has none.
@@ -226,8 +234,9 @@ class ResilientClient(JsonCalls):
         """Close all connections; calls are refused from now on."""
         self._is_closed = True
         async with AsyncExitStack() as closing:  # closes all, whichever of them fail
-            for guarded in self._sources.values():
-                closing.push_async_callback(guarded.transport.aclose)
+            transports = [guarded.transport for guarded in self._sources.values()]
+            for transport in dict.fromkeys(transports):  # a caller's own is shared by all
+                closing.push_async_callback(transport.aclose)
 
     async def __aenter__(self) -> Self:
         return self
@@ -262,11 +271,8 @@ class ResilientClient(JsonCalls):
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
 
 
-def _check_kinds(
-    sources: object, random: object, wall_clock: object, transport: object, policies: object
-) -> None:
+def _check_kinds(sources: object, random: object, transport: object, policies: object) -> None:
     expect("sources", sources, Iterable, "list them: [Source(...)]")
     expect("random", random, Random, "make it a Random()")
-    expect_function("wall_clock", wall_clock, "it returns an aware datetime")
     expect("transport", transport, httpx.AsyncBaseTransport | None, "leave it out for real ones")
     expect("default_policies", policies, Policies | None, "make them Policies(...)")

@@ -2,8 +2,8 @@
 """What a call can end in, apart from a response.
 
 ResilienceError
-├── AttemptTimeout      one attempt outlived its limit; transient
-├── TotalTimeout        the whole call, retries and waits included, outlived its limit
+├── AttemptTimeout      one attempt outlived its limit; transient; a TimeoutError too
+├── TotalTimeout        the whole call, with retries and waits, outlived its; a TimeoutError too
 ├── CircuitOpen         nothing was sent: the breaker holds calls back
 ├── OpenedElsewhere     why it does, if another process said so; a cause, never raised
 ├── RateLimited         nothing was sent: the wait for the rate limit would be too long
@@ -32,7 +32,7 @@ class ResilienceError(Exception):
     """This library, not the network, ended the attempt or the call."""
 
 
-class AttemptTimeout(ResilienceError):
+class AttemptTimeout(ResilienceError, TimeoutError):
     """One attempt, headers and body, took longer than `limit_s` seconds."""
 
     def __init__(self, limit_s: float) -> None:
@@ -46,7 +46,7 @@ class AttemptTimeout(ResilienceError):
         )
 
 
-class TotalTimeout(ResilienceError):
+class TotalTimeout(ResilienceError, TimeoutError):
     """The call with its retries and waits took longer than `limit_s` seconds."""
 
     def __init__(self, limit_s: float) -> None:

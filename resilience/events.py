@@ -180,7 +180,7 @@ class CallRejected(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRejected(CallEvent):
-    """The attempt was not sent: there was no place to wait for a token or a slot."""
+    """The attempt was not sent: no place to wait for a token or a slot, or too long a wait."""
 
     cause: RateLimited | BulkheadFull
 

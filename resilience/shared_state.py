@@ -83,6 +83,7 @@ class SharedCircuits:
         settings: The rules.
 
     Raises:
+        ValueError: Two breakers share a name.
         TypeError: A breaker is none, such as that of a source without one, or the rest is of a
             wrong kind.
     """
@@ -92,7 +93,7 @@ class SharedCircuits:
         redis: Redis,
         breakers: Iterable[CircuitBreaker],
         *,
-        subscribe: Callable[[Handler, Iterable[type[Event]]], None],
+        subscribe: Callable[[Handler, Iterable[type[Event]]], object],
         settings: SharingSettings | None = None,
     ) -> None:
         expect("breakers", breakers, Iterable, "list them: [client.breaker(source)]")
@@ -105,6 +106,8 @@ class SharedCircuits:
         self._circuits: dict[str, SharedCircuit] = {}
         for breaker in breakers:
             expect("a breaker", breaker, CircuitBreaker, "give the policies of its source one")
+            if breaker.name in self._circuits:
+                raise ValueError(f"two breakers are named {breaker.name!r}; names must differ")
             self._circuits[breaker.name] = SharedCircuit(breaker, process=process)
         self._noted = asyncio.Event()
         self._leaving = False

@@ -35,7 +35,7 @@ class SourceStatistics:
         rate_limit_waits: Tries that waited for a token and got it.
         rate_limit_wait_s: How long they waited together, in seconds.
         http_429: Attempts that were answered with 429.
-        retries_suppressed: Calls that failed because the retry budget bore no retry.
+        retries_suppressed: Retries that the budget did not bear.
         circuit_opened: How often the circuit opened.
         circuit: "closed", "open" or "half-open"; None without a breaker.
         finished_at_s: When the latest call ended, on the event loop's clock; None before any.

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from resilience.call import Call
@@ -15,6 +16,9 @@ _log = logging.getLogger("resilience")
 Kind = TypeVar("Kind", bound=Event)
 
 Handler = Callable[[Event], object]
+Unsubscribe = Callable[[], None]
+"""Ends a subscription; called again, it does nothing."""
+
 _ABSTRACT = (Event, CallEvent)
 
 
@@ -35,13 +39,18 @@ class Subscribers:
         self.listen = False
 
     @overload
-    def add(self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]) -> None: ...
+    def add(
+        self, handler: Callable[[Kind], object], kinds: Iterable[type[Kind]]
+    ) -> Unsubscribe: ...
     @overload
-    def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> None: ...
+    def add(self, handler: Handler, kinds: Iterable[type[Event]] | None = None) -> Unsubscribe: ...
     def add(
         self, handler: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
-    ) -> None:
+    ) -> Unsubscribe:
         """Call `handler` from now on with each event, or with those of exactly these `kinds`.
+
+        Returns:
+            What ends it. A handler that was added twice hears twice, until both have ended.
 
         Raises:
             TypeError: The handler cannot be called, or only with `await`; a kind is no event, or
@@ -51,15 +60,27 @@ class Subscribers:
         if kinds is None:
             self._of_every_kind = (*self._of_every_kind, handler)
             self.listen = True
-            return
+            return partial(self._end, [None], handler)
         expect("kinds", kinds, Iterable, "list the classes of events")
-        kinds = tuple(kinds)
-        for kind in kinds:
+        distinct = list(dict.fromkeys(kinds))
+        for kind in distinct:
             expect_subclass("a kind", kind, Event, "list classes of events")
             _expect_published(kind)
-        for kind in kinds:
+        for kind in distinct:
             self._of_kind[kind] = (*self._of_kind.get(kind, ()), handler)
             self.listen = True
+        return partial(self._end, [*distinct], handler)
+
+    def _end(self, kinds: list[type[Event] | None], handler: Handler) -> None:
+        while kinds:
+            kind = kinds.pop()
+            if kind is None:
+                self._of_every_kind = _without(self._of_every_kind, handler)
+            elif left := _without(self._of_kind[kind], handler):
+                self._of_kind[kind] = left
+            else:
+                del self._of_kind[kind]
+        self.listen = bool(self._of_every_kind or self._of_kind)
 
     def tell(self, kind: type[Event], **details: object) -> None:
         """Publish `kind(…)` with these details, timed by the running loop, if anybody hears it."""
@@ -85,6 +106,11 @@ class Subscribers:
                 handler(event)
             except (Exception, asyncio.CancelledError):  # noqa: BLE001 - anybody's code
                 _log.exception("the event handler %r failed on %r", handler, event)
+
+
+def _without(handlers: tuple[Handler, ...], handler: Handler) -> tuple[Handler, ...]:
+    at = handlers.index(handler)
+    return handlers[:at] + handlers[at + 1 :]
 
 
 def _expect_published(kind: type[Event]) -> None:

@@ -43,8 +43,8 @@ class BreakerSettings:
             ten of 100 are no accident.
         minimum_throughput: Calls in the window below which the share is not judged, >= 2; 100, so
             that it takes ten failures at least, and the first call that fails opens nothing.
-        sampling_s: Length of the window in seconds, 0.5 s..24 h; 30 s, a tenth of which is
-            3 s: at a steady load a source that fails altogether has its circuit open by then, and
+        sampling_s: Length of the window in seconds, 0.5 s..24 h; 30 s: at a steady load
+            a source that was well and fails altogether opens its circuit after a tenth of it, and
             one that fails for a moment does not.
         break_s: How long an open circuit rejects calls, in seconds, 0.5 s..24 h; 5 s are a
             relief for an overloaded source, and its callers soon notice that it is well again.

@@ -9,7 +9,7 @@ from resilience.calls.request import RequestOptions
 
 
 class RawCalls(ABC):
-    """A method for each of HTTP's, all by way of `request`."""
+    """A method for each of HTTP's but CONNECT and TRACE, all by way of `request`."""
 
     @abstractmethod
     async def request(
@@ -22,6 +22,18 @@ class RawCalls(ABC):
     ) -> httpx.Response:
         """GET `path` of `source`; see `request`."""
         return await self.request("GET", source, path, **options)
+
+    async def head(
+        self, source: str, path: str, **options: Unpack[RequestOptions]
+    ) -> httpx.Response:
+        """HEAD `path` of `source`; see `request`."""
+        return await self.request("HEAD", source, path, **options)
+
+    async def options(
+        self, source: str, path: str, **options: Unpack[RequestOptions]
+    ) -> httpx.Response:
+        """OPTIONS `path` of `source`; see `request`."""
+        return await self.request("OPTIONS", source, path, **options)
 
     async def post(
         self, source: str, path: str, **options: Unpack[RequestOptions]

@@ -9,7 +9,6 @@ from typing import TextIO
 class Colour(StrEnum):
     """SGR codes, each readable on a dark and on a light ground."""
 
-    PLAIN = ""
     BOLD = "1"
     RED = "31"
     GREEN = "32"

@@ -34,9 +34,9 @@ class HedgeSettings:
         delay_s: How long an attempt that has been sent is waited for before a hedge, in seconds,
             0..24 h; None learns it from `percentile`, which follows a source that becomes slower
             as a whole instead of doubling its load.
-        percentile: Of the latest latencies, in percent, 50..99, rounded up to three digits. At 95 a
-            healthy source gets about one request in twenty twice. Until enough latencies are
-            known nothing is hedged.
+        percentile: Of the latest latencies, in percent, 50..99; the delay learnt is rounded up to
+            three digits. At 95 a healthy source gets about one request in twenty twice. Until
+            enough latencies are known nothing is hedged.
         min_delay_s: Shortest learnt delay in seconds, 0..24 h; 10 ms, because against a source
             that answers faster a hedge costs more than it saves.
         max_hedges: Hedges an attempt, 1..10, each `delay_s` after the one before was sent.

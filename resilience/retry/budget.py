@@ -77,7 +77,10 @@ class RetryLedger:
         self._requests.record_success(self._clock())
 
     def grant(self) -> bool:
-        """Tell whether one more retry is within the budget; if so, follow with the next two."""
+        """Tell whether one more retry is within the budget.
+
+        If so, follow with `begin` or `forget`, one of them, once.
+        """
         now_s = self._clock()
         requests, _ = self._requests.counts(now_s)
         begun, _ = self._retries.counts(now_s)

@@ -8,6 +8,8 @@ from http import HTTPStatus
 
 import httpx
 
+from resilience.checks.kinds import expect, expect_function
+
 _HONOURED = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 _MOST_DIGITS = 12
 
@@ -15,6 +17,20 @@ _MOST_DIGITS = 12
 def utc_now() -> datetime:
     """Return the time of day, which only Retry-After dates are compared with."""
     return datetime.now(UTC)
+
+
+def expect_aware(name: str, wall_clock: Callable[[], datetime]) -> None:
+    """Refuse a clock of another kind, or one whose times no date of a server compares with.
+
+    Raises:
+        TypeError: It cannot be called, or returns no aware datetime.
+    """
+    next_step = "it returns an aware datetime, as `lambda: datetime.now(UTC)` does"
+    expect_function(name, wall_clock, next_step)
+    now = wall_clock()
+    expect(f"{name}()", now, datetime, next_step)
+    if now.utcoffset() is None:
+        raise TypeError(f"{name}() is naive: got {now!r}; {next_step}")
 
 
 def retry_after_s(response: httpx.Response, wall_clock: Callable[[], datetime]) -> float | None:

@@ -6,6 +6,7 @@ It imports nothing of OpenTelemetry itself before `instrument` is called.
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from resilience.checks.kinds import expect
 from resilience.client import ResilientClient
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
+_instrumented: WeakSet[ResilientClient] = WeakSet()
 _KNOWN_METHODS = "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"  # the conventions name it
 
 
@@ -41,6 +43,7 @@ def instrument(
 
     Raises:
         TypeError: `secret_parameters` is no list of names.
+        RuntimeError: The client is instrumented already.
     """
     expect("secret_parameters", secret_parameters, list | tuple, 'list them: ["appid"]')
     for name in secret_parameters:
@@ -61,6 +64,9 @@ def instrument(
     schema_url = Schemas.V1_23_1.value  # the first in which all that is used of it is stable
     meter = metrics.get_meter("resilience", "", meter_provider, schema_url)
     tracer = trace.get_tracer("resilience", None, tracer_provider, schema_url)
+    if client in _instrumented:
+        raise RuntimeError("the client is instrumented already; once gives every span and metric")
+    _instrumented.add(client)
     # The metrics first, so that a measurement's exemplar is the span that it was made in.
     client.subscribe(CallMetrics(meter, client, conventions))
     client.subscribe(CallSpans(tracer, conventions))

@@ -24,7 +24,9 @@ class Decoder(Protocol):
     """Turns the bytes on the wire into those that were meant."""
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """Yield what can be said of the body so far, in parts of at most 64 KiB.
+        """Yield what can be said of the body so far.
+
+        Decoded parts are of at most 64 KiB; a body without coding is yielded as it came.
 
         Raises:
             httpx.DecodingError: The data is not in the coding.

@@ -1,12 +1,15 @@
 """What docs/resilience.md and docs/resilience-reference.md claim, done."""
 
+import asyncio
 import inspect
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -68,15 +71,37 @@ def test_the_test_file_of_the_page_passes(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("1 passed"), done.stdout
 
 
-async def test_the_program_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.integration
+async def test_the_program_of_the_readme_runs(tmp_path: Path) -> None:
     [program] = snippets(README)
     async with serving(Weather(lambda: 0.0)) as url:
-        names: dict[str, object] = {}
-        exec(program.code.replace("https://weather.example", url), names)  # noqa: S102 - our own
-        main = names["main"]
-        assert inspect.iscoroutinefunction(main)
-        await main()
-    assert capsys.readouterr().out.startswith("{'asked': '/kyiv?days=3', 'sky': 'clear'} Source")
+        file = tmp_path / "program.py"
+        file.write_text(program.code.replace("https://weather.example", url), encoding="utf-8")
+        printed = await output_of(file)
+    assert printed.startswith("{'asked': '/kyiv?days=3', 'sky': 'clear'} SourceStatistics(")
+
+
+async def output_of(program: Path) -> str:
+    """Return what a program prints, its errors included, as one that is run beside the test."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, program),
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(50):
+            printed, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return printed.decode()
+
+
+def test_the_readme_names_the_distribution() -> None:
+    about = tomllib.loads((README.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    assert f"`{about['project']['name']}`" in README.read_text(encoding="utf-8")
 
 
 def tables(page: Path) -> dict[str, list[list[str]]]:
@@ -117,18 +142,40 @@ def test_every_error_is_a_row_of_its_table() -> None:
     assert listed("Errors") == exported(Exception) - {"ResilienceError"}
 
 
-@pytest.mark.parametrize("heading", ["All policies", "Events", "Errors"])
+@pytest.mark.parametrize("heading", ["All policies", "Events", "Errors", "Other names"])
 def test_what_a_table_names_the_library_has(heading: str) -> None:
     cells = [cell for row in tables(REFERENCE)[heading][1:] for cell in row]
     names = {name for cell in cells for name in re.findall(r"`([A-Z][A-Za-z]+)`", cell)}
     assert names
-    assert {name for name in names if not hasattr(resilience, name)} <= {"Idempotency"}
+    assert {name for name in names if not hasattr(resilience, name)} <= {"TimeoutError"}
 
 
 def test_every_setting_to_choose_is_one_of_policies() -> None:
     rows = tables(PAGE)["Choosing values"][1:]
     chosen = {name for row in rows for name in re.findall(r"^`(\w+)`", row[0])}
     assert chosen <= set(resilience.Policies.__dataclass_fields__)
+
+
+def test_every_value_that_the_choice_names_is_within_its_range() -> None:
+    """Each "`setting` of value" is one that the settings of the row's policy take."""
+    hints = get_type_hints(resilience.Policies)
+    named = [
+        (policy, setting, float(value))
+        for row in tables(PAGE)["Choosing values"][1:]
+        for policy in re.findall(r"^`(\w+)`", row[0])
+        for setting, value in re.findall(r"`(\w+)` of (\d[\d.]*)", row[1])
+    ]
+    assert named
+    for policy, setting, value in named:
+        [settings] = [kind for kind in get_args(hints[policy]) if kind is not type(None)]
+        settings(**{setting: value})
+
+
+def test_every_name_that_is_exported_is_on_one_of_the_pages() -> None:
+    words = {
+        word for page in (PAGE, REFERENCE) for word in re.findall(r"\w+", page.read_text("utf-8"))
+    }
+    assert set(resilience.__all__) <= words
 
 
 def test_the_page_is_read_in_ten_minutes() -> None:

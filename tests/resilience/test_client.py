@@ -24,8 +24,11 @@ from resilience import (
     RetryLedger,
     RetrySettings,
     Source,
+    Subscribers,
     TokenBucket,
 )
+from resilience.shared_state import SharedCircuits
+from resilience.telemetry import instrument
 from tests.resilience.peers import uvicorn_peer
 
 
@@ -239,3 +242,32 @@ async def test_a_handler_that_would_never_hear_anything_is_refused(
 def test_each_part_alone_names_settings_that_are_not_its_own(build: Callable[[], object]) -> None:
     with pytest.raises(TypeError, match=r"(settings|limit|policies|budget) has the wrong type"):
         build()
+
+
+async def test_a_transport_of_the_callers_own_is_closed_once_for_all_sources() -> None:
+    class Counting(httpx.MockTransport):
+        closed = 0
+
+        async def aclose(self) -> None:
+            Counting.closed += 1
+
+    sources = [Source(name=name, base_url="http://x") for name in "abc"]
+    transport = Counting(lambda _: httpx.Response(200))
+    async with ResilientClient(sources, random=Random(1), transport=transport):
+        pass
+    assert Counting.closed == 1
+
+
+async def test_a_client_is_instrumented_once() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200))
+    async with ResilientClient([], random=Random(1), transport=transport) as client:
+        assert instrument(client)
+        with pytest.raises(RuntimeError, match="instrumented already"):
+            instrument(client)
+
+
+def test_circuits_of_one_name_are_not_shared_as_two() -> None:
+    breakers = [CircuitBreaker(BreakerSettings(), name="rates") for _ in range(2)]
+    redis: Any = object()
+    with pytest.raises(ValueError, match="two breakers are named 'rates'"):
+        SharedCircuits(redis, breakers, subscribe=Subscribers().add)

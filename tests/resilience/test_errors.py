@@ -33,3 +33,8 @@ def test_an_error_words_itself_and_survives_a_copy(error: ResilienceError, words
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
     assert words in str(error)
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize("error", [AttemptTimeout(0.3), TotalTimeout(1)])
+def test_a_time_out_is_what_python_calls_one(error: ResilienceError) -> None:
+    assert isinstance(error, TimeoutError)

@@ -1,11 +1,13 @@
 import math
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resilience import ResilientClient
 from resilience.retry.retry_after import parse_retry_after, retry_after_s
 from tests.resilience.script import NOON, response
 
@@ -98,3 +100,16 @@ TOKENS = [
 def test_no_value_whatever_raises_or_asks_for_less_than_nothing(value: str) -> None:
     seconds = parse_retry_after(value, lambda: datetime(2026, 1, 1, tzinfo=UTC))
     assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("wall_clock", "message"),
+    [
+        (lambda: datetime(2026, 11, 29), r"wall_clock\(\) is naive: got .*datetime.now\(UTC\)"),  # noqa: DTZ001
+        (lambda: 5, r"wall_clock\(\) has the wrong type"),
+        (None, "wall_clock has the wrong type"),
+    ],
+)
+def test_a_clock_that_no_date_compares_with_is_refused(wall_clock: object, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ResilientClient([], random=Random(1), wall_clock=wall_clock)  # type: ignore[arg-type]

@@ -1,0 +1,82 @@
+"""Who hears of what, and for how long."""
+
+from random import Random
+
+import httpx
+import pytest
+
+from resilience import (
+    CallEnded,
+    CallStarted,
+    Event,
+    Policies,
+    ResilientClient,
+    Source,
+    Subscribers,
+)
+
+pytestmark = pytest.mark.virtual_clock
+
+
+def client() -> ResilientClient:
+    source = Source(name="rates", base_url="http://rates", policies=Policies())
+    transport = httpx.MockTransport(lambda _: httpx.Response(200))
+    return ResilientClient([source], random=Random(1), transport=transport)
+
+
+@pytest.mark.parametrize("kinds", [None, [CallStarted, CallEnded]])
+async def test_a_subscription_lasts_until_it_is_ended(kinds: list[type[Event]] | None) -> None:
+    heard: list[Event] = []
+    calling = client()
+    end = calling.subscribe(heard.append, kinds)
+    await calling.get("rates", "/")
+    before = len(heard)
+    end()
+    end()  # does nothing
+    await calling.get("rates", "/")
+    assert before >= 2
+    assert len(heard) == before
+
+
+async def test_ending_one_subscription_leaves_the_others() -> None:
+    first: list[Event] = []
+    second: list[Event] = []
+    calling = client()
+    end = calling.subscribe(first.append, [CallEnded])
+    calling.subscribe(second.append, [CallEnded])
+    calling.subscribe(second.append)
+    end()
+    await calling.get("rates", "/")
+    assert first == []
+    assert [type(event) for event in second if isinstance(event, CallEnded)] == [CallEnded] * 2
+
+
+async def test_a_handler_may_end_its_own_subscription_while_it_is_told() -> None:
+    heard: list[Event] = []
+    calling = client()
+
+    def once(event: Event) -> None:
+        heard.append(event)
+        end()
+
+    end = calling.subscribe(once, [CallStarted])
+    for _ in range(3):
+        await calling.get("rates", "/")
+    assert len(heard) == 1
+
+
+async def test_a_kind_that_is_named_twice_is_heard_once() -> None:
+    heard: list[Event] = []
+    calling = client()
+    calling.subscribe(heard.append, [CallEnded, CallEnded])
+    await calling.get("rates", "/")
+    assert len(heard) == 1
+
+
+def test_nobody_listens_any_more_when_all_have_ended() -> None:
+    subscribers = Subscribers()
+    ends = [subscribers.add(print), subscribers.add(print, [CallEnded, CallStarted])]
+    assert subscribers.listen
+    for end in ends:
+        end()
+    assert not subscribers.listen
