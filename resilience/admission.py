@@ -6,21 +6,20 @@ from datetime import datetime
 
 import httpx
 
-from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.breaker.permit import Permit
 from resilience.call import Call, Layer
-from resilience.concurrency.adaptive import AdaptiveConcurrency, Measurement
+from resilience.concurrency.adaptive import Measurement
 from resilience.concurrency.bulkhead import Bulkhead
 from resilience.errors import AttemptTimeout, BulkheadFull, CircuitOpen, RateLimited
 from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
+from resilience.guards import Guards
 from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status, verdict_on
 from resilience.rate_limit.token_bucket import TokenBucket
 from resilience.retry.retry_after import retry_after_s
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-from resilience.timing.clock import loop_time_s
+from resilience.timing.clock import ROUNDING_S, loop_time_s
 
-_ROUNDING_S = 1e-9
 _NEARLY_ALL = 0.99  # of its time: it began a moment after its call
 
 
@@ -44,31 +43,21 @@ class AdmissionLayer:
     def __init__(
         self,
         inner: Layer,
+        guards: Guards,
         *,
-        breaker: CircuitBreaker | None,
-        bulkhead: Bulkhead | None,
-        adaptive: AdaptiveConcurrency | None,
-        bucket: TokenBucket | None,
-        counts_429: bool,
-        attempt_limit_s: float | None,
         subscribers: Subscribers,
         counts: Counts,
         wall_clock: Callable[[], datetime],
     ) -> None:
         self._inner = inner
-        self._breaker = breaker
-        self._bulkhead = bulkhead
-        self._adaptive = adaptive
-        self._bucket = bucket
-        self._counts_429 = counts_429
-        self._attempt_limit_s = attempt_limit_s
+        self._breaker, self._bulkhead = guards.breaker, guards.bulkhead
+        self._adaptive, self._bucket = guards.adaptive, guards.bucket
+        own = guards.policies  # an impatient call's time-out is nothing against the source
+        self._counts_429 = own.breaker is not None and own.breaker.counts_429
+        self._attempt_limit_s = own.attempt_timeout_s or own.total_timeout_s
         self._subscribers = subscribers
         self._counts = counts
         self._wall_clock = wall_clock
-        if breaker is not None:
-            for queue in (bulkhead, bucket):
-                if queue is not None:
-                    breaker.when_opened(queue.refuse_all)
 
     async def __call__(self, call: Call) -> httpx.Response:
         """Run the inner layers, or raise why nothing is sent.
@@ -221,5 +210,5 @@ class AdmissionLayer:
         if call.deadline_s is None or self._attempt_limit_s is None:
             return False
         now_s = loop_time_s()
-        timed_out = now_s >= call.deadline_s - _ROUNDING_S
+        timed_out = now_s >= call.deadline_s - ROUNDING_S
         return timed_out and now_s - began_s >= _NEARLY_ALL * self._attempt_limit_s

@@ -17,7 +17,7 @@ from resilience.events import (
 from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
-from resilience.timing.time_limits import time_limits
+from resilience.timing.time_limit import time_limits
 
 
 class AttemptLayer:

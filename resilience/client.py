@@ -18,20 +18,19 @@ from resilience.calls.request import RequestOptions
 from resilience.calls.streaming import DEFAULT_IDLE_TIMEOUT_S
 from resilience.checks.kinds import expect
 from resilience.concurrency.adaptive import AdaptiveConcurrency
-from resilience.concurrency.connection_slots import within_connections
 from resilience.events import Event
-from resilience.guarded_source import GuardedSource
+from resilience.guarded_source import GuardedSource, guarded_sources
 from resilience.pipeline import Pipeline
 from resilience.retry.retry_after import expect_aware, utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Handler, Kind, Subscribers, Unsubscribe
-from resilience.wire.transport import (
+from resilience.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
+    DEFAULT_MAX_CONNECTIONS,
     DEFAULT_MAX_RESPONSE_BYTES,
-    AttemptTransport,
-    context_for,
+    Connections,
 )
 
 
@@ -55,8 +54,8 @@ class ResilientClient(JsonCalls):
         max_connection_age_s: How long a connection is used, in seconds, 0..24 h, so that a host
             which has moved is found again; 120 as .NET's advice for clients that live long.
         wall_clock: Returns the aware time of day, for Retry-After dates.
-        ssl_context: For https; None trusts the usual authorities, or those of SSL_CERT_FILE and
-            SSL_CERT_DIR.
+        ssl_context: For https, to sources and the proxy; None trusts the usual authorities, or
+            those of SSL_CERT_FILE and SSL_CERT_DIR.
         proxy: URL of an HTTP proxy for all sources; None for none.
         default_policies: Those of sources that have none of their own; `Policies()` by default.
         transport: Sends requests instead of real connections, e.g. `httpx.MockTransport`; the
@@ -72,7 +71,7 @@ class ResilientClient(JsonCalls):
         sources: Iterable[Source],
         *,
         random: Random,
-        max_connections: int = 100,
+        max_connections: int = DEFAULT_MAX_CONNECTIONS,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
@@ -82,17 +81,18 @@ class ResilientClient(JsonCalls):
         default_policies: Policies | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        expect("sources", sources, Iterable, "list them: [Source(...)]")
-        expect("random", random, Random, "make it a Random()")
+        _check_kinds(sources, random, transport, default_policies)
         expect_aware("wall_clock", wall_clock)
-        if transport is not None:
-            expect("transport", transport, httpx.AsyncBaseTransport, "leave it out for real ones")
-        if default_policies is not None:
-            expect("default_policies", default_policies, Policies, "make them Policies(...)")
         self._is_closed = False
         self._subscribers = Subscribers()
-        self._sources: dict[str, GuardedSource] = {}
-        sources = distinct(sources)
+        wire = transport or Connections(
+            max_connections=max_connections,
+            max_response_bytes=max_response_bytes,
+            keepalive_s=keepalive_s,
+            max_connection_age_s=max_connection_age_s,
+            ssl_context=ssl_context,
+            proxy=proxy,
+        )
         pipeline_of = partial(
             Pipeline,
             random=random,
@@ -100,23 +100,7 @@ class ResilientClient(JsonCalls):
             wall_clock=wall_clock,
             request_ids=count(1),
         )
-        connect = partial(
-            AttemptTransport,
-            max_connections=max_connections,
-            max_response_bytes=max_response_bytes,
-            keepalive_s=keepalive_s,
-            max_connection_age_s=max_connection_age_s,
-            ssl_context=ssl_context if transport is not None else context_for(sources, ssl_context),
-            proxy=proxy,
-        )
-        for source in sources:
-            policies = source.policies or default_policies or Policies()
-            # Connections of its own: a source that hangs must not use up another's.
-            wire = connect() if transport is None else transport
-            if transport is None:
-                policies = within_connections(policies, max_connections)
-            pipeline = pipeline_of(policies, source=source.name)
-            self._sources[source.name] = GuardedSource(source, pipeline, wire)
+        self._sources = guarded_sources(distinct(sources), default_policies, pipeline_of, wire)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -285,3 +269,10 @@ class ResilientClient(JsonCalls):
         except KeyError:
             known = ", ".join(map(repr, self._sources)) or "none"
             raise ValueError(f"there is no source {source!r}; known: {known}") from None
+
+
+def _check_kinds(sources: object, random: object, transport: object, policies: object) -> None:
+    expect("sources", sources, Iterable, "list them: [Source(...)]")
+    expect("random", random, Random, "make it a Random()")
+    expect("transport", transport, httpx.AsyncBaseTransport | None, "leave it out for real ones")
+    expect("default_policies", policies, Policies | None, "make them Policies(...)")

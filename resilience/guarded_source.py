@@ -1,7 +1,7 @@
 """One source of a client: where it is, the policies around its calls, and its connections."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -10,8 +10,11 @@ import httpx
 
 from resilience.calls.request import RequestOptions, address_of, build_request, overrides_of
 from resilience.calls.streaming import Run, streamed
+from resilience.connection_slots import within_connections
 from resilience.pipeline import Pipeline
-from resilience.source import Source
+from resilience.source import Policies, Source
+from resilience.wire.connections import Connections
+from resilience.wire.transport import AttemptTransport
 from resilience.wire.whole_body import read_whole
 
 
@@ -67,6 +70,27 @@ class GuardedSource:
         response = await read_whole(await self._open(request))
         response.elapsed = _since(started_ns)
         return response
+
+
+def guarded_sources(
+    sources: tuple[Source, ...],
+    default: Policies | None,
+    pipeline_of: Callable[..., Pipeline],
+    wire: Connections | httpx.AsyncBaseTransport,
+) -> dict[str, GuardedSource]:
+    """Return the sources by name, each behind its own policies, the default ones or none."""
+    if isinstance(wire, Connections):
+        wire = wire.sharing_context([source.base_url for source in sources])
+    guarded = {}
+    for source in sources:
+        policies, transport = source.policies or default or Policies(), wire
+        if isinstance(transport, Connections):
+            policies = within_connections(policies, transport.max_connections)
+            # Connections of its own: a source that hangs must not use up another's.
+            transport = AttemptTransport(transport)
+        pipeline = pipeline_of(policies, source=source.name)
+        guarded[source.name] = GuardedSource(source, pipeline, transport)
+    return guarded
 
 
 def _since(started_ns: int) -> timedelta:

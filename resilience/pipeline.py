@@ -8,28 +8,17 @@ from random import Random
 
 import httpx
 
-from resilience.admission import AdmissionLayer
-from resilience.attempt import AttemptLayer
-from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.call import Call, Keep, Layer, Send
 from resilience.checks.kinds import expect
-from resilience.concurrency.adaptive import AdaptiveConcurrency
-from resilience.concurrency.bulkhead import Bulkhead
 from resilience.events import CallEnded, CallStarted
-from resilience.fallback import FallbackLayer
-from resilience.hedge.layer import HedgeLayer
-from resilience.hedge.recent_latencies import RecentLatencies
+from resilience.guards import guards_of
+from resilience.layers import Layers
 from resilience.outcome import is_transient_status
-from resilience.rate_limit.token_bucket import TokenBucket
-from resilience.retry.budget import RetryBudget, RetryLedger, UnretriedLayer
-from resilience.retry.layer import RetryLayer
 from resilience.retry.retry_after import utc_now
-from resilience.retry.wait import RetryWaits
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
 from resilience.subscribers import Subscribers
 from resilience.timing.clock import loop_time_s
-from resilience.total_timeout import TotalTimeoutLayer
 
 _MAX_VARIANTS = 64  # callers that compute a time-out anew each time would fill memory
 
@@ -58,33 +47,20 @@ class Pipeline:
         expect("policies", policies, Policies, "make it Policies(...)")
         self._policies = policies
         self._source = source
-        self._random = random
         self._told = subscribers if subscribers is not None else Subscribers()
-        self._wall_clock = wall_clock
         self._request_ids = request_ids if request_ids is not None else count(1)
         self._counts = Counts()
-        self.breaker: CircuitBreaker | None = None
-        if policies.breaker is not None:
-            self.breaker = CircuitBreaker(policies.breaker, name=source, subscribers=self._told)
-        self.bulkhead: Bulkhead | None = None
-        if policies.bulkhead is not None:
-            self.bulkhead = Bulkhead(policies.bulkhead, name=source)
-        self.adaptive: AdaptiveConcurrency | None = None
-        if policies.adaptive is not None:
-            self.adaptive = AdaptiveConcurrency(
-                policies.adaptive, name=source, subscribers=self._told
-            )
-            self.bulkhead = self.adaptive.slots
-        self.bucket: TokenBucket | None = None
-        if policies.rate_limit is not None:
-            self.bucket = TokenBucket(policies.rate_limit, name=source)
-        self._ledgers: dict[RetryBudget, RetryLedger] = {}
-        self._waits = RetryWaits(self.breaker)
-        self._latencies: RecentLatencies | None = None
-        if policies.hedge is not None:
-            self._latencies = RecentLatencies(policies.hedge.percentile)
-        layers = list(self._layers(policies))
-        self._outermost = layers[-1]
+        self._guards = guards = guards_of(policies, source=source, subscribers=self._told)
+        self.breaker, self.bulkhead = guards.breaker, guards.bulkhead
+        self.adaptive, self.bucket = guards.adaptive, guards.bucket
+        self._layers = Layers(
+            guards=guards,
+            random=random,
+            subscribers=self._told,
+            counts=self._counts,
+            wall_clock=wall_clock,
+        )
+        *_, self._outermost = layers = self._layers.of(policies)
         self.layers = tuple(type(layer).__name__ for layer in reversed(layers))
         self._variants: dict[Policies, Layer] = {}
 
@@ -123,24 +99,14 @@ class Pipeline:
         outermost = self._variant(overrides) if overrides else self._outermost
         counts = self._counts
         counts.requests += 1
-        call = Call(
-            method,
-            send,
-            source=self._source,
-            request_id=next(self._request_ids),
-            idempotency_key=idempotency_key,
-            keep=keep,
-            request=request,
-        )
+        call = Call(method, send, source=self._source, request_id=next(self._request_ids))
+        call.idempotency_key, call.keep, call.request = idempotency_key, keep, request
         if self._told.listen:
             self._told.tell_of(call, CallStarted, method=method, request=request)
         try:
             response = await outermost(call)
         except BaseException as error:
-            counts.finished_at_s = loop_time_s()
-            counts.failed += 1
-            counts.cancelled += isinstance(error, asyncio.CancelledError)
-            self._told.tell_of(call, CallEnded, outcome=error)
+            self._raised(call, error)
             raise
         counts.finished_at_s = loop_time_s()
         if is_transient_status(response.status_code):
@@ -160,79 +126,18 @@ class Pipeline:
             circuit_opened=0 if breaker is None else breaker.times_opened,
         )
 
+    def _raised(self, call: Call, error: BaseException) -> None:
+        counts = self._counts
+        counts.finished_at_s = loop_time_s()
+        counts.failed += 1
+        counts.cancelled += isinstance(error, asyncio.CancelledError)
+        self._told.tell_of(call, CallEnded, outcome=error)
+
     def _variant(self, overrides: Overrides) -> Layer:
         """Return the outermost of the layers with these policies, around the same shared state."""
         policies = overridden(self._policies, overrides)
         if policies not in self._variants:
             if len(self._variants) >= _MAX_VARIANTS:
                 self._variants.clear()
-            *_, self._variants[policies] = self._layers(policies)
+            *_, self._variants[policies] = self._layers.of(policies)
         return self._variants[policies]
-
-    def _layers(self, policies: Policies) -> Iterator[Layer]:
-        """Yield the layers that the policies ask for, innermost first, each around the last."""
-        told, counts = self._told, self._counts
-        layer: Layer = AttemptLayer(policies.attempt_timeout_s, subscribers=told, counts=counts)
-        yield layer
-        if self.breaker or self.bulkhead or self.bucket:
-            yield (layer := self._admission(layer))
-        if policies.hedge is not None:
-            yield (
-                layer := HedgeLayer(
-                    policies.hedge,
-                    layer,
-                    subscribers=told,
-                    counts=counts,
-                    latencies=self._latencies,
-                )
-            )
-        ledger = self._ledger(policies)
-        if policies.retry is not None:
-            layer = RetryLayer(
-                policies.retry,
-                layer,
-                ledger=ledger,
-                waits=self._waits,
-                subscribers=told,
-                counts=counts,
-                random=self._random,
-                wall_clock=self._wall_clock,
-            )
-            yield layer
-        elif ledger is not None:
-            yield (layer := UnretriedLayer(layer, ledger))
-        if policies.total_timeout_s is not None:
-            layer = TotalTimeoutLayer(policies.total_timeout_s, layer, subscribers=told)
-            yield layer
-        if policies.fallback is not None:
-            yield FallbackLayer(policies.fallback, layer, subscribers=told)
-
-    def _ledger(self, policies: Policies) -> RetryLedger | None:
-        """Return the ledger of the source's budget, or else of that of a call's own retry.
-
-        Calls share it whatever else they override.
-        """
-        for retry in (self._policies.retry, policies.retry):
-            if retry is not None and retry.budget is not None:
-                if retry.budget not in self._ledgers:
-                    if len(self._ledgers) >= _MAX_VARIANTS:
-                        self._ledgers.clear()
-                    self._ledgers[retry.budget] = RetryLedger(retry.budget)
-                return self._ledgers[retry.budget]
-        return None
-
-    def _admission(self, inner: Layer) -> AdmissionLayer:
-        own = self._policies  # an impatient call's time-out is nothing against the source
-        rules = own.breaker
-        return AdmissionLayer(
-            inner,
-            breaker=self.breaker,
-            bulkhead=self.bulkhead,
-            adaptive=self.adaptive,
-            bucket=self.bucket,
-            counts_429=rules is not None and rules.counts_429,
-            attempt_limit_s=own.attempt_timeout_s or own.total_timeout_s,
-            subscribers=self._told,
-            counts=self._counts,
-            wall_clock=self._wall_clock,
-        )

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from resilience.breaker.settings import BreakerSettings
-from resilience.calls.sendable import check_headers, complaint_about_base_url, without_credentials
 from resilience.checks.kinds import expect, expect_number
-from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.checks.ranges import TIMEOUT_LIKE, complaint_about_timeout, refuse
+from resilience.checks.sendable import check_headers, complaint_about_base_url, without_credentials
 from resilience.concurrency.adaptive_limit import AdaptiveSettings
 from resilience.concurrency.bulkhead import BulkheadSettings
 from resilience.fallback import Fallback
@@ -15,8 +15,6 @@ from resilience.hedge.layer import HedgeSettings
 from resilience.rate_limit.settings import RateLimit
 from resilience.retry.settings import RetrySettings
 
-_SHORTEST_TIMEOUT_S = 0.01
-_SECONDS = "it is a number of seconds, or None for no limit"
 _SETTINGS = {
     "fallback": Fallback,
     "retry": RetrySettings,
@@ -26,15 +24,6 @@ _SETTINGS = {
     "rate_limit": RateLimit,
     "breaker": BreakerSettings,
 }
-
-
-def complaint_about_timeout(name: str, limit_s: float | None) -> str | None:
-    """Return a complaint if `limit_s` is outside of 10 ms..24 h; None is no limit.
-
-    Raises:
-        TypeError: It is no number.
-    """
-    return outside(name, limit_s, _SHORTEST_TIMEOUT_S, DAY_S, _SECONDS, optional=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +115,12 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
         TypeError: A time-out is no number, `retry` no RetrySettings, or another policy is given.
     """
     if not overrides.keys() <= Overrides.__annotations__.keys():
-        shared = ", ".join(sorted(overrides.keys() - Overrides.__annotations__.keys()))
-        raise TypeError(f"a call cannot replace {shared}, which all calls to the source share")
+        *most, last = Overrides.__annotations__
+        others = ", ".join(sorted(overrides.keys() - Overrides.__annotations__.keys()))
+        raise TypeError(f"a call may replace only {', '.join(most)} and {last}, got {others}")
     total_s, attempt_s = overrides.get("total_timeout_s"), policies.attempt_timeout_s
     if total_s is not None:
-        expect_number("total_timeout_s", total_s, _SECONDS)
+        expect_number("total_timeout_s", total_s, TIMEOUT_LIKE)
     if total_s is not None and attempt_s is not None and total_s < attempt_s:
         overrides = {"attempt_timeout_s": total_s, **overrides}
     return replace(policies, **overrides)

@@ -6,7 +6,7 @@ from resilience.call import Call, Layer
 from resilience.errors import TotalTimeout
 from resilience.events import GaveUp, GaveUpReason
 from resilience.subscribers import Subscribers
-from resilience.timing.time_limits import time_limits
+from resilience.timing.time_limit import time_limits
 
 
 class TotalTimeoutLayer:

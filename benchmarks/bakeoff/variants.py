@@ -20,6 +20,7 @@ from benchmarks.bakeoff import (
 )
 from benchmarks.bakeoff.budget import Caller
 from resilience import CircuitOpen
+from resilience.wire.connections import Connections
 from resilience.wire.transport import AttemptTransport
 
 MAX_CONNECTIONS = 100
@@ -53,7 +54,7 @@ def _httpx_transport(max_connections: int) -> httpx.AsyncBaseTransport:
 
 
 def _own_transport(max_connections: int) -> httpx.AsyncBaseTransport:
-    return AttemptTransport(max_connections=max_connections)
+    return AttemptTransport(Connections(max_connections=max_connections))
 
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType(

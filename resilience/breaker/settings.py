@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from resilience.checks.kinds import expect, expect_function
-from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.checks.ranges import DAY_S, MAX_COUNT, outside, refuse
 
 _log = logging.getLogger("resilience")
 
-_MAX_COUNT = 1_000_000_000
 _SECONDS = "it is in seconds"
 _RATIO = "0.5 opens when half the calls fail"
 
@@ -85,7 +84,7 @@ class BreakerSettings:
                 "minimum_throughput",
                 self.minimum_throughput,
                 2,
-                _MAX_COUNT,
+                MAX_COUNT,
                 "10 is usual",
                 whole=True,
             ),
@@ -95,7 +94,7 @@ class BreakerSettings:
                 "consecutive_failures",
                 self.consecutive_failures,
                 1,
-                _MAX_COUNT,
+                MAX_COUNT,
                 "5 is usual",
                 whole=True,
                 optional=True,

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import httpx
 
-from resilience.calls.sendable import check_text
 from resilience.calls.type_forms import SameForm
+from resilience.checks.sendable import check_text
 from resilience.errors import InvalidBody
 
 T = TypeVar("T")

@@ -8,14 +8,14 @@ from typing import Any, cast
 import httpx
 
 from resilience.calls.json_bodies import encode
-from resilience.calls.sendable import (
+from resilience.checks.kinds import expect
+from resilience.checks.sendable import (
     check_headers,
     check_method,
     check_params,
     check_path,
     check_text,
 )
-from resilience.checks.kinds import expect
 from resilience.source import Overrides, Source
 
 # What httpx decodes without an extra package; aiohttp would offer what only it can decode.

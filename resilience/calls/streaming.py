@@ -7,10 +7,9 @@ from typing import Protocol
 import httpx
 
 from resilience.call import Keep, Send
-from resilience.checks.ranges import refuse
+from resilience.checks.ranges import complaint_about_timeout, refuse
 from resilience.errors import StreamIdle
 from resilience.outcome import is_transient_status
-from resilience.source import complaint_about_timeout
 from resilience.timing.time_limit import TimeLimit
 from resilience.wire.whole_body import read_whole
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from resilience.checks.kinds import expect
-from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.checks.ranges import DAY_S, MAX_COUNT, complaint_about_queue, outside, refuse
 from resilience.errors import BulkheadFull
-from resilience.timing.time_limits import time_limits
+from resilience.timing.time_limit import time_limits
 from resilience.waiting_line import WaitingLine
 
-_MAX_COUNT = 1_000_000_000
 _NONE_TAKEN = "no slot of {!r} is taken; release once for each acquire, or use 'async with'"
 
 
@@ -36,17 +35,8 @@ class BulkheadSettings:
 
     def __post_init__(self) -> None:
         refuse(
-            outside(
-                "max_concurrent", self.max_concurrent, 1, _MAX_COUNT, "10 is usual", whole=True
-            ),
-            outside(
-                "max_queue",
-                self.max_queue,
-                0,
-                _MAX_COUNT,
-                "0 refuses whoever has to wait",
-                whole=True,
-            ),
+            outside("max_concurrent", self.max_concurrent, 1, MAX_COUNT, "10 is usual", whole=True),
+            complaint_about_queue(self.max_queue),
             outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
         )
 

@@ -1,13 +1,21 @@
 """How often a source may be called."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
-from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.checks.ranges import DAY_S, complaint_about_queue, outside, refuse
 
 _MIN_PERMITS, _MAX_PERMITS = 1e-6, 1_000_000
 _NO_LIMIT = "use rate_limit=None for no limit"
-_MAX_QUEUE = 1_000_000_000
+
+
+class Rest(TypedDict, total=False):
+    """What `per_second` and `per_minute` take beside the rate; the defaults are the class's."""
+
+    burst: int | None
+    max_queue: int
+    max_wait_s: float
+    max_pause_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,57 +65,20 @@ class RateLimit:
                 whole=True,
                 optional=True,
             ),
-            outside(
-                "max_queue",
-                self.max_queue,
-                0,
-                _MAX_QUEUE,
-                "0 refuses whoever has to wait",
-                whole=True,
-            ),
+            complaint_about_queue(self.max_queue),
             outside("max_wait_s", self.max_wait_s, 0, DAY_S, "it is in seconds"),
             outside("max_pause_s", self.max_pause_s, 0, DAY_S, "it is in seconds"),
         )
 
     @classmethod
-    def per_second(
-        cls,
-        permits: float,
-        *,
-        burst: int | None = None,
-        max_queue: int = 1_000,
-        max_wait_s: float = 30.0,
-        max_pause_s: float = 60.0,
-    ) -> Self:
+    def per_second(cls, permits: float, **rest: Unpack[Rest]) -> Self:
         """Return the limit of `permits` a second; see the class for the rest."""
-        return cls(
-            permits=permits,
-            period_s=1.0,
-            burst=burst,
-            max_queue=max_queue,
-            max_wait_s=max_wait_s,
-            max_pause_s=max_pause_s,
-        )
+        return cls(permits=permits, period_s=1.0, **rest)
 
     @classmethod
-    def per_minute(
-        cls,
-        permits: float,
-        *,
-        burst: int | None = None,
-        max_queue: int = 1_000,
-        max_wait_s: float = 30.0,
-        max_pause_s: float = 60.0,
-    ) -> Self:
+    def per_minute(cls, permits: float, **rest: Unpack[Rest]) -> Self:
         """Return the limit of `permits` a minute; see the class for the rest."""
-        return cls(
-            permits=permits,
-            period_s=60.0,
-            burst=burst,
-            max_queue=max_queue,
-            max_wait_s=max_wait_s,
-            max_pause_s=max_pause_s,
-        )
+        return cls(permits=permits, period_s=60.0, **rest)
 
     @property
     def interval_s(self) -> float:

@@ -9,10 +9,8 @@ from types import TracebackType
 from resilience.checks.kinds import expect
 from resilience.errors import RateLimited
 from resilience.rate_limit.settings import RateLimit
-from resilience.timing.clock import loop_time_s
+from resilience.timing.clock import ROUNDING_S, loop_time_s
 from resilience.waiting_line import WaitingLine
-
-_ROUNDING_S = 1e-9
 
 
 class TokenBucket:
@@ -89,7 +87,7 @@ class TokenBucket:
     def would_wait_s(self) -> float:
         """Return how long the next caller would wait for its token, in seconds."""
         wait_s = self._ready_in_s(loop_time_s()) + self._entered * self._interval_s
-        return wait_s if wait_s > _ROUNDING_S else 0.0
+        return wait_s if wait_s > ROUNDING_S else 0.0
 
     def try_take(self) -> bool:
         """Swap a place for a token if there is one now and nobody is before.
@@ -99,7 +97,7 @@ class TokenBucket:
         """
         self._expect_place()
         now_s = loop_time_s()
-        if self._line or self._ready_in_s(now_s) > _ROUNDING_S:
+        if self._line or self._ready_in_s(now_s) > ROUNDING_S:
             return False
         self._spend(now_s)
         self._entered -= 1
@@ -116,9 +114,9 @@ class TokenBucket:
         full_at_s = self._full_at_s
         if full_at_s <= now_s:
             full_at_s = now_s  # and the bucket is full: nearly every call finds it so
-        elif self._ready_in_s(now_s) > _ROUNDING_S:
+        elif self._ready_in_s(now_s) > ROUNDING_S:
             return False
-        if self._paused_until_s - now_s > _ROUNDING_S:
+        if self._paused_until_s - now_s > ROUNDING_S:
             return False
         self._full_at_s = full_at_s + self._interval_s
         return True
@@ -193,11 +191,11 @@ class TokenBucket:
         self._disarm()
         now_s = loop_time_s()
         while self._line:
-            if self._ready_in_s(now_s) <= _ROUNDING_S:
+            if self._ready_in_s(now_s) <= ROUNDING_S:
                 if self._line.serve():
                     self._spend(now_s)
                     self._entered -= 1
-            elif self._line.head_deadline_s <= now_s + _ROUNDING_S:
+            elif self._line.head_deadline_s <= now_s + ROUNDING_S:
                 self._refuse_head(self._ready_in_s(now_s))
             else:
                 self._arm(min(now_s + self._ready_in_s(now_s), self._line.head_deadline_s))

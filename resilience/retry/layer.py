@@ -20,7 +20,6 @@ from resilience.checks.kinds import expect
 from resilience.errors import Cause
 from resilience.events import GaveUp, GaveUpReason, RetryScheduled
 from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
-from resilience.retry.backoff import delays_s
 from resilience.retry.budget import RetryLedger
 from resilience.retry.decision import may_repeat, next_step
 from resilience.retry.retry_after import retry_after_s, utc_now
@@ -130,7 +129,7 @@ class RetryLayer:
     async def _repeat(
         self, call: Call, first: Exception, dropped: list[httpx.Response]
     ) -> httpx.Response:
-        delays = self._delays_s()
+        delays = self._settings.delays_s(self._random)
         due_s = 0.0
 
         def next_delay_s(error: BaseException) -> float | bool:
@@ -166,16 +165,6 @@ class RetryLayer:
             self._ledger.begin(granted=granted)
         elif granted:
             self._ledger.forget()
-
-    def _delays_s(self) -> Iterator[float]:
-        settings = self._settings
-        return delays_s(
-            settings.backoff,
-            settings.base_delay_s,
-            jitter=settings.jitter,
-            max_s=settings.max_delay_s,
-            random=self._random,
-        )
 
     def _next_delay_s(
         self, call: Call, error: BaseException, delays: Iterator[float]

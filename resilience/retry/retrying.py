@@ -10,7 +10,6 @@ from typing import Any, ParamSpec, TypeVar
 from resilience.checks.kinds import expect, expect_callable, expect_function, expect_subclass
 from resilience.errors import UnwantedResult
 from resilience.events import Event, GaveUp, GaveUpReason, RetryScheduled
-from resilience.retry.backoff import delays_s
 from resilience.retry.budget import RetryLedger
 from resilience.retry.decision import next_step
 from resilience.retry.settings import RetrySettings
@@ -86,7 +85,7 @@ class Retrying:
             TypeError: `func` is no coroutine function.
         """
         expect_callable("func", func, "give the function, and its arguments after it")
-        call = _Call(next(self._request_ids), self._delays_s())
+        call = _Call(next(self._request_ids), self._settings.delays_s(self._random))
         if self._ledger is not None:
             self._ledger.on_request()
         while True:
@@ -108,16 +107,6 @@ class Retrying:
                     return result
             await self._wait(delay_s)
             call.attempt += 1
-
-    def _delays_s(self) -> Iterator[float]:
-        settings = self._settings
-        return delays_s(
-            settings.backoff,
-            settings.base_delay_s,
-            jitter=settings.jitter,
-            max_s=settings.max_delay_s,
-            random=self._random,
-        )
 
     def _next_delay_s(self, call: "_Call", cause: Exception) -> float | None:
         """Return the seconds to wait for the next attempt, None for giving up."""

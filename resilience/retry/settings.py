@@ -1,11 +1,13 @@
 """How often and when a call is tried again."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Literal, get_args
 
 from resilience.checks.kinds import expect
 from resilience.checks.ranges import DAY_S, outside, refuse
-from resilience.retry.backoff import BACKOFFS, Backoff
+from resilience.retry.backoff import BACKOFFS, Backoff, delays_s
 from resilience.retry.budget import RetryBudget
 
 Repeatable = Literal["any", "idempotent", "safe"]
@@ -78,6 +80,16 @@ class RetrySettings:
             outside("max_retry_after_s", self.max_retry_after_s, 0, DAY_S, "it is in seconds"),
             _not_among("backoff", self.backoff, BACKOFFS, "exponential suits most sources"),
             _not_among("repeatable", self.repeatable, REPEATABLES, "idempotent is sound"),
+        )
+
+    def delays_s(self, random: Random) -> Iterator[float]:
+        """Yield the computed delays before the retries of one call, in seconds, without end."""
+        return delays_s(
+            self.backoff,
+            self.base_delay_s,
+            jitter=self.jitter,
+            max_s=self.max_delay_s,
+            random=random,
         )
 
 

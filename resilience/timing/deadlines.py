@@ -4,7 +4,7 @@ import asyncio
 from contextvars import Context
 from typing import Protocol
 
-_ROUNDING_S = 1e-9
+from resilience.timing.clock import ROUNDING_S
 
 
 class Due(Protocol):
@@ -52,7 +52,7 @@ class Deadlines:
         try:
             while self._waiting:
                 first = next(iter(self._waiting))
-                if first.deadline_s > now_s + _ROUNDING_S:
+                if first.deadline_s > now_s + ROUNDING_S:
                     break
                 del self._waiting[first]
                 first.expire()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -86,3 +87,11 @@ class TimeLimit:
         """Cancel the block now."""
         self._expired = True
         self._task.cancel()
+
+
+def time_limits(limit_s: float, error: Callable[[float], Exception]) -> Callable[[], TimeLimit]:
+    """Return what makes a limit of `limit_s` seconds for one block, as `TimeLimit` describes it.
+
+    `limited = time_limits(…)` once, then `with limited():` for each block: all share one timer.
+    """
+    return partial(TimeLimit, limit_s, error, Deadlines())

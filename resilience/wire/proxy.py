@@ -29,3 +29,22 @@ def proxy_at(url: str) -> httpx.Proxy:
         credentials = f"{parsed.username}:{parsed.password}".encode()
         headers["Proxy-Authorization"] = f"Basic {b64encode(credentials).decode('ascii')}"
     return httpx.Proxy(parsed.copy_with(userinfo=b""), headers=headers)
+
+
+async def with_credentials(request: httpx.Request, credentials: str) -> httpx.Request:
+    """Return a copy of the request to send through a proxy that asks for these credentials.
+
+    A copy, because attempts, fallbacks and event handlers share the request, and may show it.
+    """
+    headers = request.headers.copy()
+    headers["Proxy-Authorization"] = credentials
+    sent = httpx.Request(
+        request.method,
+        request.url,
+        headers=headers,
+        stream=request.stream,
+        extensions=request.extensions,
+    )
+    if isinstance(request.stream, httpx.ByteStream):
+        await sent.aread()  # as the request was: what has no content is sent in chunks
+    return sent

@@ -5,8 +5,7 @@ httpx's own transport loses pool slots when a call is cancelled, which every att
 
 import asyncio
 import math
-import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
@@ -15,17 +14,11 @@ import httpx
 from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
-from resilience.checks.kinds import expect
-from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.errors import StaleConnection
-from resilience.source import Source
 from resilience.wire.bounded_response import BoundedResponse
+from resilience.wire.connections import Connections
 from resilience.wire.name_lookup import OwnThreadResolver
-from resilience.wire.proxy import proxy_at
-
-DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
-DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
-DEFAULT_MAX_CONNECTION_AGE_S = 120.0  # a busy connection never asks DNS again: part with it
+from resilience.wire.proxy import proxy_at, with_credentials
 
 
 class AttemptTransport(AiohttpTransport):
@@ -36,55 +29,20 @@ class AttemptTransport(AiohttpTransport):
     one that is streamed is as long as its reader cares to read.
 
     Args:
-        max_connections: Open connections, all hosts together, 1..65535; more requests wait.
-            Whoever limits what is sent must wait before: see `Pipeline`.
-        max_response_bytes: Largest decoded body, in bytes.
-        keepalive_s: How long an idle connection is kept, in seconds.
-        max_connection_age_s: How long after its first request a connection is still used, in
-            seconds; a new one looks the host's name up again.
-        ssl_context: For https; None trusts the usual authorities, or those of SSL_CERT_FILE and
-            SSL_CERT_DIR. It takes some 40 ms to make: share one.
-        proxy: URL of an HTTP proxy, with user and password if it asks for them; None for none,
-            whatever the environment says.
-
-    Raises:
-        ValueError: A value is out of range, or `proxy` no URL of a proxy.
-        TypeError: A value is of the wrong kind.
+        connections: Their settings; the defaults if None.
     """
 
-    def __init__(
-        self,
-        *,
-        max_connections: int = 100,
-        max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
-        keepalive_s: float = DEFAULT_KEEPALIVE_S,
-        max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
-        ssl_context: ssl.SSLContext | None = None,
-        proxy: str | None = None,
-    ) -> None:
-        refuse(
-            outside("max_connections", max_connections, 1, 65_535, "100 is usual", whole=True),
-            outside("max_response_bytes", max_response_bytes, 0, math.inf, "it is in bytes"),
-            outside("keepalive_s", keepalive_s, 0, DAY_S, "it is in seconds"),
-            outside("max_connection_age_s", max_connection_age_s, 0, DAY_S, "it is in seconds"),
-        )
-        if ssl_context is not None:
-            expect(
-                "ssl_context", ssl_context, ssl.SSLContext, "make it ssl.create_default_context()"
-            )
-        via = None if proxy is None else proxy_at(proxy)
+    def __init__(self, connections: Connections | None = None) -> None:
+        self._settings = settings = connections or Connections()
+        via = None if settings.proxy is None else proxy_at(settings.proxy)
         # aiohttp sends them to open a tunnel, and else only with the first request of a connection.
         self._proxy_credentials = None if via is None else via.headers.get("Proxy-Authorization")
         super().__init__(
-            verify=True if ssl_context is None else ssl_context,
+            verify=True if settings.ssl_context is None else settings.ssl_context,
             proxy=via,
             client=self._open_session,
         )
         self._is_closed = False
-        self._max_connections = max_connections
-        self._max_response_bytes = max_response_bytes
-        self._keepalive_s = keepalive_s
-        self._max_connection_age_s = max_connection_age_s
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response once its headers are there; reading the body is up to the caller.
@@ -95,10 +53,11 @@ class AttemptTransport(AiohttpTransport):
         """
         if self._is_closed:
             raise RuntimeError("the client is closed; close it after its last call has ended")
+        sent = request
         if request.url.scheme == "http" and self._proxy_credentials is not None:
-            request.headers["Proxy-Authorization"] = self._proxy_credentials
+            sent = await with_credentials(request, self._proxy_credentials)
         try:
-            response = await super().handle_async_request(request)
+            response = await super().handle_async_request(sent)
         except (httpx.TransportError, aiohttp.ClientError) as error:
             raise _in_httpx_terms(error, request) from error
         if not isinstance(response.stream, httpx.AsyncByteStream):
@@ -109,7 +68,7 @@ class AttemptTransport(AiohttpTransport):
             stream=_Body(response.stream, request),
             request=request,
             extensions=response.extensions,
-            limit_bytes=self._max_response_bytes,
+            limit_bytes=self._settings.max_response_bytes,
         )
 
     async def aclose(self) -> None:
@@ -120,32 +79,19 @@ class AttemptTransport(AiohttpTransport):
     def _open_session(self) -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=self._max_connections,
-                keepalive_timeout=self._keepalive_s,
+                limit=self._settings.max_connections,
+                keepalive_timeout=self._settings.keepalive_s,
                 ssl=self.ssl_context,
                 resolver=OwnThreadResolver(),
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=_ageing_response(self._max_connection_age_s),
+            response_class=_ageing_response(self._settings.max_connection_age_s),
             trust_env=False,
         )
         # aiohttp repeats idempotent requests when a reused connection drops, unseen by the
         # policies; it offers no public switch.
         session._retry_connection = False  # noqa: SLF001
         return session
-
-
-def context_for(sources: Iterable[Source], given: ssl.SSLContext | None) -> ssl.SSLContext:
-    """Return the TLS context that transports to all these sources share.
-
-    One that trusts the usual authorities takes some 40 ms and a megabyte to make, which sources
-    without TLS need not pay.
-    """
-    if given is not None:
-        return given
-    if any(source.base_url.lower().startswith("https:") for source in sources):
-        return httpx.create_ssl_context()
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _StaleConnectionError(aiohttp.ClientConnectionError):
@@ -224,10 +170,16 @@ def _in_httpx_terms(
     error: httpx.TransportError | aiohttp.ClientError, request: httpx.Request
 ) -> httpx.TransportError:
     cause = error.__cause__ if isinstance(error, httpx.TransportError) else error
-    message = str(cause or error) or type(cause or error).__name__
+    message = _text_of(cause or error)
     for theirs, ours in _HTTPX_ERRORS:
         if isinstance(cause, theirs):
             return ours(message, request=request)
     if isinstance(error, httpx.TransportError):
         return error
     return httpx.TransportError(message, request=request)
+
+
+def _text_of(error: BaseException) -> str:
+    # Its own text quotes the URL, whose query may hold a secret, and a status that nobody sent.
+    text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    return text or type(error).__name__

@@ -295,4 +295,4 @@ async def test_calls_that_bring_a_budget_of_their_own_do_not_fill_memory() -> No
     for tenth in range(1, 1_001):
         retry = RetrySettings(budget=RetryBudget(window_s=tenth / 10 + 1))
         await told.pipeline.run(Script(200), overrides={"retry": retry})
-    assert len(told.pipeline._ledgers) <= 64
+    assert len(told.pipeline._guards.ledgers) <= 64

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from resilience import AttemptTimeout
 from resilience.testing import VirtualClockLoop
-from resilience.timing.time_limit import TimeLimit
-from resilience.timing.time_limits import time_limits
+from resilience.timing.time_limit import TimeLimit, time_limits
 
 LIMIT_S = 0.5
 

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from resilience import ResponseTooLarge, StaleConnection, UndecodableBody
+from resilience.wire.connections import Connections
 from resilience.wire.transport import AttemptTransport
 from tests.resilience.peers import read_request, scripted_peer
 
@@ -132,7 +133,7 @@ async def test_a_body_beyond_the_limit_is_refused_also_when_it_travels_small(
     reply = b"HTTP/1.1 200 OK\r\n" + encoding + b"Connection: close\r\n\r\n" + body
     async with (
         scripted_peer(answering(reply)) as url,
-        AttemptTransport(max_response_bytes=1000) as transport,
+        AttemptTransport(Connections(max_response_bytes=1000)) as transport,
     ):
         if size <= 1000:
             assert len((await fetch(transport, url)).content) == size
@@ -157,7 +158,7 @@ async def test_an_endless_body_is_cut_at_the_limit_and_its_connection_closed() -
 
     async with (
         scripted_peer(endless) as url,
-        AttemptTransport(max_response_bytes=100_000, max_connections=1) as transport,
+        AttemptTransport(Connections(max_response_bytes=100_000, max_connections=1)) as transport,
     ):
         with pytest.raises(ResponseTooLarge):
             await fetch(transport, url)
@@ -196,7 +197,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
 )
 def test_a_setting_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        AttemptTransport(**wrong)
+        Connections(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def test_a_setting_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
 )
 def test_a_setting_that_is_no_number_is_refused(wrong: Any) -> None:  # noqa: ANN401
     with pytest.raises(TypeError, match=f"{next(iter(wrong))} has the wrong type"):
-        AttemptTransport(**wrong)
+        Connections(**wrong)
 
 
 async def test_an_old_connection_is_parted_with_after_its_response() -> None:
@@ -230,7 +231,7 @@ async def test_an_old_connection_is_parted_with_after_its_response() -> None:
             for _ in range(3):
                 await fetch(young, url)
         assert connections == 1
-        async with AttemptTransport(max_connection_age_s=0) as old:
+        async with AttemptTransport(Connections(max_connection_age_s=0)) as old:
             for _ in range(3):
                 assert (await fetch(old, url)).content == b"ok"
         assert connections == 4

@@ -16,6 +16,7 @@ import pytest
 
 from resilience import (
     BreakerSettings,
+    CallStarted,
     Fallback,
     Policies,
     ResilientClient,
@@ -23,8 +24,8 @@ from resilience import (
     Source,
     UndecodableBody,
 )
+from resilience.wire.connections import Connections, context_for
 from resilience.wire.name_lookup import OwnThreadResolver
-from resilience.wire.transport import AttemptTransport, context_for
 from tests.resilience.peers import read_request, scripted_peer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -181,13 +182,24 @@ async def test_a_certificate_is_trusted_by_context_or_environment(
             assert (await client.get("s", "/")).text == "ok"
 
 
-def test_sources_share_one_context() -> None:
-    sources = [Source(name=str(n), base_url=f"https://h{n}") for n in range(3)]
-    made = context_for(sources, None)
+@pytest.mark.parametrize("https", ["https://a", "HTTPS://a"])
+def test_one_context_trusts_the_usual_authorities_if_any_url_is_https(https: str) -> None:
+    made = context_for(["http://b", https], None)
     assert made.cert_store_stats()["x509_ca"] > 0
-    assert context_for(sources, made) is made
-    plain = context_for([Source(name="a", base_url="http://a")], None)
-    assert plain.cert_store_stats()["x509"] == 0
+    assert context_for(["http://b", https], made) is made
+    assert context_for(["http://b"], None).cert_store_stats()["x509"] == 0
+
+
+async def test_a_proxy_with_tls_is_trusted_by_the_environment_though_no_source_has_tls(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(certificate)
+    server = await asyncio.start_server(_answer_once, "127.0.0.1", 0, ssl=serving)
+    proxy = f"https://localhost:{server.sockets[0].getsockname()[1]}"
+    monkeypatch.setenv("SSL_CERT_FILE", os.fspath(certificate))
+    async with server, client_of("http://api.example.test", proxy=proxy) as client:
+        assert (await client.get("s", "/rates")).text == "ok"
 
 
 async def test_a_proxy_gets_every_request_with_the_credentials() -> None:
@@ -208,6 +220,35 @@ async def test_a_proxy_gets_every_request_with_the_credentials() -> None:
     for head in heads:
         assert head.startswith(b"GET http://api.example.test/rates HTTP/1.1")
         assert b"proxy-authorization: basic bwu6c2vjcmv0" in head.lower()
+
+
+async def test_the_credentials_of_a_proxy_are_seen_by_the_proxy_alone() -> None:
+    heads: list[bytes] = []
+    seen: list[httpx.Request | None] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await read_request(reader))
+        writer.write(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    def answer(request: httpx.Request, failure: Exception | httpx.Response) -> httpx.Response:
+        assert isinstance(failure, httpx.Response)
+        seen.extend((request, failure.request))
+        return httpx.Response(203)
+
+    async with scripted_peer(refuse) as url:
+        proxy = url.replace("http://", "http://me:secret@")
+        policies = Policies(fallback=Fallback(answer=answer))
+        async with client_of("http://api.example.test", policies, proxy=proxy) as client:
+            client.subscribe(lambda event: seen.append(event.request), [CallStarted])
+            seen.append((await client.post("s", "/", json=[1])).request)
+    assert b"proxy-authorization" in heads[0].lower()
+    assert b"content-length: 3" in heads[0].lower()
+    assert len(seen) == 4
+    shared, *others = seen
+    assert shared is not None
+    assert all(each is shared for each in others)
+    assert "proxy-authorization" not in shared.headers
 
 
 async def test_a_proxy_is_asked_for_a_tunnel_to_a_source_with_tls() -> None:
@@ -238,14 +279,14 @@ async def test_a_proxy_that_is_down_or_refuses_is_a_transient_failure() -> None:
 @pytest.mark.parametrize("proxy", ["socks5://h:1", "h:1", "http://", "http://joe:pw@[::1", ""])
 def test_what_is_no_proxy_is_refused_without_telling_its_password(proxy: str) -> None:
     with pytest.raises(ValueError, match=r"^proxy .*write it like http") as raised:
-        AttemptTransport(proxy=proxy)
+        Connections(proxy=proxy)
     assert "pw" not in str(raised.value)
 
 
 @pytest.mark.parametrize("wrong", [{"proxy": 5}, {"ssl_context": True}])
 def test_wire_settings_of_a_wrong_kind_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(TypeError, match=f"^{next(iter(wrong))} has the wrong type"):
-        AttemptTransport(**wrong)  # type: ignore[arg-type]
+        Connections(**wrong)  # type: ignore[arg-type]
 
 
 async def test_default_policies_are_those_of_sources_without_any() -> None:
@@ -357,3 +398,29 @@ asyncio.run(main())
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("timed out\n", "", 0)
+
+
+def test_settings_of_connections_do_not_show_the_password_of_a_proxy() -> None:
+    assert "secret" not in repr(Connections(proxy="http://me:secret@proxy.example:3128"))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"no HTTP at all\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+        b"",
+    ],
+    ids=["garbage", "bad-chunk", "cut", "silence"],
+)
+async def test_an_error_does_not_tell_the_query_of_its_request(reply: bytes) -> None:
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(reply)
+
+    async with scripted_peer(behave) as url, client_of(url) as client:
+        with pytest.raises(httpx.RemoteProtocolError) as raised:
+            await client.get("s", "/", params={"api_key": "hunter2"})
+    assert str(raised.value)
+    assert "hunter2" not in repr(raised.value)

@@ -16,7 +16,7 @@ from resilience import (
     RetrySettings,
     Source,
 )
-from resilience.concurrency.connection_slots import within_connections
+from resilience.connection_slots import within_connections
 from tests.resilience.peers import read_request, scripted_peer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

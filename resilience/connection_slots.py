@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-from resilience.checks.ranges import DAY_S
+from resilience.checks.ranges import DAY_S, MAX_COUNT
 from resilience.concurrency.bulkhead import BulkheadSettings
 from resilience.source import Policies
-
-_ANY_NUMBER = 1_000_000_000
 
 
 def within_connections(policies: Policies, max_connections: int) -> Policies:
@@ -29,7 +27,5 @@ def within_connections(policies: Policies, max_connections: int) -> Policies:
     if policies.bulkhead is not None:
         max_concurrent = min(policies.bulkhead.max_concurrent, max_connections)
         return replace(policies, bulkhead=replace(policies.bulkhead, max_concurrent=max_concurrent))
-    slots = BulkheadSettings(
-        max_concurrent=max_connections, max_queue=_ANY_NUMBER, max_wait_s=DAY_S
-    )
+    slots = BulkheadSettings(max_concurrent=max_connections, max_queue=MAX_COUNT, max_wait_s=DAY_S)
     return replace(policies, bulkhead=slots)
