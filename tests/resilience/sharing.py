@@ -16,7 +16,7 @@ KEY = "resilience:circuit:rates"
 RULES = BreakerSettings(failure_ratio=None, consecutive_failures=1, break_s=30.0)
 QUICK = SharingSettings(poll_s=0.05, pause_s=0.1, connect_limit_s=0.5)
 BOOM = ConnectionError("boom")
-_SOON_CS = 200
+_SOON_CS = 2000
 
 
 class Process:
@@ -29,7 +29,8 @@ class Process:
         self.events: list[Event] = []
         subscribers.add(self.events.append)
         self.breaker = CircuitBreaker(rules, name="rates", subscribers=subscribers)
-        self.redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0))
+        # Without limits of its own, so that those of the settings are what is tested.
+        self.redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=None)
         self.shared = SharedCircuits(
             self.redis, [self.breaker], subscribe=subscribers.add, settings=settings
         )

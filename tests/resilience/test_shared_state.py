@@ -122,25 +122,29 @@ async def test_while_redis_fails_each_process_stands_alone_and_joins_again_after
     assert len(messages) == 4
 
 
-async def test_a_redis_that_hangs_holds_no_call_back_nor_the_end_of_the_block(
+async def test_a_redis_that_hangs_holds_no_call_back(
     server: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with processes(*[server.url] * 2) as (one, other):
         await asyncio.sleep(0.1)
         server.hang()
-        started_ns = time.perf_counter_ns()
-        for _ in range(1000):
+        for _ in range(1000):  # whoever waited for Redis would do so for ever
             one.breaker.reset()
             one.fail()
-        assert (time.perf_counter_ns() - started_ns) / 1e9 < 0.5
-        await asyncio.sleep(0.3)
+        await eventually(lambda: "its answer took longer than 0.1 s" in caplog.text)
         server.go_on()
         await eventually(lambda: other.state == "open")
+
+
+async def test_a_redis_that_hangs_does_not_hold_back_the_end_of_the_block(server: Valkey) -> None:
+    patient = SharingSettings(poll_s=0.05, limit_s=10, connect_limit_s=10)
+    async with processes(server.url, settings=patient) as (one,):
+        await asyncio.sleep(0.1)
         server.hang()
+        one.fail()
+        await eventually(lambda: not one.shared._noted.is_set())  # it asks
         leaving_ns = time.perf_counter_ns()
-    assert (time.perf_counter_ns() - leaving_ns) / 1e9 < 1
-    server.go_on()
-    assert "its answer took longer than 0.1 s" in caplog.messages[0]
+    assert (time.perf_counter_ns() - leaving_ns) / 1e9 < 5
 
 
 @pytest.mark.parametrize(
