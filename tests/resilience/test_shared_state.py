@@ -23,7 +23,7 @@ from resilience import (
 )
 from resilience.shared_state import SharedCircuits, SharingSettings
 from resilience.subscribers import Handler
-from tests.resilience.sharing import KEY, Process, eventually, processes
+from tests.resilience.sharing import IMPATIENT, KEY, Process, eventually, exchanged, processes
 from tests.valkey import Valkey, valkey
 
 pytestmark = pytest.mark.integration
@@ -47,7 +47,7 @@ async def test_when_one_process_opens_the_others_do_so_for_the_rest_of_its_break
             assert isinstance(raised.value.cause, OpenedElsewhere)
             assert raised.value.retry_after_s is not None
             assert 25 < raised.value.retry_after_s <= 30
-        await asyncio.sleep(0.2)
+        await exchanged(one, *others)
         assert [len(process.opened) for process in (one, *others)] == [1, 1, 1]  # no echo
 
 
@@ -57,14 +57,14 @@ async def test_when_a_trial_closes_one_process_the_others_close_too(server: Valk
         await eventually(lambda: other.state == "open")
         other.close_by_trial()
         await eventually(lambda: one.state == "closed")
-        await asyncio.sleep(0.2)
+        await exchanged(one, other)
         assert (one.state, other.state) == ("closed", "closed")
 
 
 async def test_a_process_that_starts_later_finds_the_circuit_open(server: Valkey) -> None:
     async with processes(*[server.url] * 2) as (one, _):
         one.fail()
-        await asyncio.sleep(0.2)
+        await exchanged(one)
         async with processes(server.url) as (late,):
             await eventually(lambda: late.state == "open")
 
@@ -72,7 +72,7 @@ async def test_a_process_that_starts_later_finds_the_circuit_open(server: Valkey
 async def test_isolation_by_hand_stays_in_its_process_and_heeds_no_other(server: Valkey) -> None:
     async with processes(*[server.url] * 3) as (isolated, one, other):
         isolated.breaker.isolate()
-        await asyncio.sleep(0.2)
+        await exchanged(isolated, one, other)
         assert one.state == "closed"
         one.fail()
         await eventually(lambda: other.state == "open")
@@ -87,7 +87,7 @@ async def test_the_end_of_an_isolation_closes_no_other_circuit(server: Valkey) -
         one.fail()
         await eventually(lambda: other.state == "open")
         isolated.breaker.reset()
-        await asyncio.sleep(0.3)
+        await exchanged(isolated, one, other)
         assert [isolated.state, one.state, other.state] == ["closed", "open", "open"]
         assert not any(isinstance(event, CircuitClosed) for event in one.events)
 
@@ -99,7 +99,7 @@ async def test_a_reset_by_hand_stays_in_its_process_and_no_older_word_undoes_it(
         one.fail()
         await eventually(lambda: reset.state == "open")
         reset.breaker.reset()
-        await asyncio.sleep(0.3)
+        await exchanged(one, other, reset)
         assert [one.state, other.state, reset.state] == ["open", "open", "closed"]
 
 
@@ -110,11 +110,11 @@ async def test_while_redis_fails_each_process_stands_alone_and_joins_again_after
     with caplog.at_level(logging.INFO, "resilience"):
         async with processes(*[server.url] * 2) as (one, other):
             one.fail()
-            await asyncio.sleep(0.5)
+            await exchanged(one, other)
             assert (one.state, other.state) == ("open", "closed")
             server.start()
             await eventually(lambda: other.state == "open")
-            await asyncio.sleep(0.2)
+            await exchanged(one, other)
     messages = [record.getMessage() for record in caplog.records]
     failed = [message for message in messages if "not shared while Redis fails" in message]
     again = [message for message in messages if message.startswith("circuits are shared again")]
@@ -125,8 +125,8 @@ async def test_while_redis_fails_each_process_stands_alone_and_joins_again_after
 async def test_a_redis_that_hangs_holds_no_call_back(
     server: Valkey, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with processes(*[server.url] * 2) as (one, other):
-        await asyncio.sleep(0.1)
+    async with processes(*[server.url] * 2, settings=IMPATIENT) as (one, other):
+        await exchanged(one, other)
         server.hang()
         for _ in range(1000):  # whoever waited for Redis would do so for ever
             one.breaker.reset()
@@ -137,9 +137,9 @@ async def test_a_redis_that_hangs_holds_no_call_back(
 
 
 async def test_a_redis_that_hangs_does_not_hold_back_the_end_of_the_block(server: Valkey) -> None:
-    patient = SharingSettings(poll_s=0.05, limit_s=10, connect_limit_s=10)
+    patient = SharingSettings(poll_s=0.02, limit_s=10, connect_limit_s=10)
     async with processes(server.url, settings=patient) as (one,):
-        await asyncio.sleep(0.1)
+        await exchanged(one)
         server.hang()
         one.fail()
         await eventually(lambda: not one.shared._noted.is_set())  # it asks
@@ -157,7 +157,7 @@ async def test_a_redis_that_hangs_does_not_hold_back_the_end_of_the_block(server
 async def test_what_a_stranger_wrote_there_does_no_harm(server: Valkey, word: bytes) -> None:
     async with processes(*[server.url] * 2) as (one, other):
         await one.redis.set(KEY, word)  # without an end: never obeyed
-        await asyncio.sleep(0.2)
+        await exchanged(one, other)
         assert (one.state, other.state) == ("closed", "closed")
         one.fail()
         await eventually(lambda: other.state == "open")
@@ -172,17 +172,17 @@ async def test_after_random_changes_all_circuits_are_in_one_state(server: Valkey
                 last.fail()
             else:
                 last.close_by_trial()
-            await asyncio.sleep(chance.choice([0, 0.06, 0.2]))
-        await asyncio.sleep(0.3)
-        assert len({process.state for process in all_of_them}) == 1
+            await asyncio.sleep(chance.choice([0, 0.02, 0.07]))
+        await exchanged(*all_of_them)
+        await eventually(lambda: len({process.state for process in all_of_them}) == 1)
 
 
 async def test_a_word_that_is_lost_is_said_again(server: Valkey) -> None:
     async with processes(server.url) as (one,):
         one.fail()
-        await asyncio.sleep(0.2)
+        await exchanged(one)
         await one.redis.flushall()
-        await asyncio.sleep(0.2)
+        await exchanged(one)
         async with processes(server.url) as (late,):
             await eventually(lambda: late.state == "open")
 
