@@ -81,6 +81,7 @@ async def test_a_failure_counts_by_its_status_even_if_its_body_cannot_be_read(re
         assert client.statistics("s").circuit == "open"
 
 
+@pytest.mark.virtual_clock
 async def test_a_source_that_hangs_leaves_the_connections_of_another_alone() -> None:
     async def hang(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
