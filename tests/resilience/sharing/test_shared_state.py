@@ -23,7 +23,14 @@ from resilience import (
 )
 from resilience.shared_state import SharedCircuits, SharingSettings
 from resilience.subscribers import Handler
-from tests.resilience.sharing import IMPATIENT, KEY, Process, eventually, exchanged, processes
+from tests.resilience.sharing.processes import (
+    IMPATIENT,
+    KEY,
+    Process,
+    eventually,
+    exchanged,
+    processes,
+)
 from tests.valkey import Valkey, valkey
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from fault_proxy import BlackHole, Latency, Proxy
 from resilience import BreakerSettings, CircuitBreaker, Subscribers
 from resilience.shared_state import SharedCircuits, SharingSettings
-from tests.resilience.sharing import (
+from tests.resilience.sharing.processes import (
     IMPATIENT,
     KEY,
     QUICK,

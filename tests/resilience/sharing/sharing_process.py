@@ -1,14 +1,14 @@
 """A process that shares a circuit and does what it is told, line by line, on its standard input.
 
-`python -m tests.resilience.sharing_process redis://127.0.0.1:6379/0`; it answers each line with the
-state that the circuit is in afterwards.
+`python -m tests.resilience.sharing.sharing_process redis://127.0.0.1:6379/0`; it answers each
+line with the state that the circuit is in afterwards.
 """
 
 import asyncio
 import sys
 from contextlib import aclosing
 
-from tests.resilience.sharing import Process, exchanged
+from tests.resilience.sharing.processes import Process, exchanged
 
 
 async def obey(url: str) -> None:
