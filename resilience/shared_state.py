@@ -75,6 +75,9 @@ class SharedCircuits:
     Calls never wait for any of this: a change of state is only noted, and a task of `sharing`
     carries it to Redis. While Redis fails each circuit stands on what its own process sees.
 
+    Attributes:
+        exchanges: How often Redis has been asked, to the end; whether or not it answered.
+
     Args:
         redis: A client; whoever made it closes it.
         breakers: One for each source that is shared; sources of the same name share a circuit.
@@ -109,6 +112,7 @@ class SharedCircuits:
             if breaker.name in self._circuits:
                 raise ValueError(f"two breakers are named {breaker.name!r}; names must differ")
             self._circuits[breaker.name] = SharedCircuit(breaker, process=process)
+        self.exchanges = 0
         self._noted = asyncio.Event()
         self._leaving = False
         self._redis_is_away = False
@@ -155,12 +159,15 @@ class SharedCircuits:
         return self._leaving  # a method, because it changes during an await, unseen by mypy
 
     async def _exchange(self) -> None:
-        await self._connect()
-        if self._is_leaving():
-            return
-        news = await self._read()
-        if news and not self._is_leaving():
-            await self._write(news)
+        try:
+            await self._connect()
+            if self._is_leaving():
+                return
+            news = await self._read()
+            if news and not self._is_leaving():
+                await self._write(news)
+        finally:
+            self.exchanges += 1
 
     async def _connect(self) -> None:
         """Have a connection ready, so that none need be made within the limit on an exchange."""

@@ -14,7 +14,7 @@ import asyncio
 import selectors
 
 
-class _JumpingSelector(selectors.SelectSelector):
+class _JumpingSelector(selectors.DefaultSelector):
     """Never blocks: instead of waiting for a timer it moves the loop's clock there."""
 
     loop: "VirtualClockLoop"

@@ -128,6 +128,14 @@ async def test_calls_with_overrides_share_the_retry_budget_with_all_others() -> 
     assert server.requests == 25
 
 
+async def test_calls_share_a_budget_of_their_own_whatever_else_they_override() -> None:
+    retry = RetrySettings(max_retries=1, base_delay_s=0, budget=RetryBudget(ratio=0, min_per_s=0.1))
+    async with client_of(Slow(status=500), Policies()) as client:
+        for number in range(50):
+            await client.get("rates", "/", retry=retry, total_timeout_s=5 + number / 100)
+        assert client.statistics("rates").retries == 1
+
+
 async def test_calls_that_are_not_retried_are_requests_of_the_retry_budget_all_the_same() -> None:
     server = Slow(status=500)
     fifth = RetryBudget(ratio=0.2, min_per_s=0)

@@ -19,6 +19,8 @@ from resilience import (
 from resilience.connection_slots import within_connections
 from tests.resilience.peers import read_request, scripted_peer
 
+pytestmark = pytest.mark.virtual_clock
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 

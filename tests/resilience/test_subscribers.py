@@ -1,13 +1,17 @@
 """Who hears of what, and for how long."""
 
+import asyncio
 from random import Random
 
 import httpx
 import pytest
 
 from resilience import (
+    BreakerSettings,
+    BulkheadSettings,
     CallEnded,
     CallStarted,
+    CircuitOpened,
     Event,
     Policies,
     ResilientClient,
@@ -18,9 +22,12 @@ from resilience import (
 pytestmark = pytest.mark.virtual_clock
 
 
-def client() -> ResilientClient:
-    source = Source(name="rates", base_url="http://rates", policies=Policies())
-    transport = httpx.MockTransport(lambda _: httpx.Response(200))
+ONE_FAILURE_OPENS = BreakerSettings(failure_ratio=None, consecutive_failures=1)
+
+
+def client(policies: Policies | None = None, *, status: int = 200) -> ResilientClient:
+    source = Source(name="rates", base_url="http://rates", policies=policies or Policies())
+    transport = httpx.MockTransport(lambda _: httpx.Response(status))
     return ResilientClient([source], random=Random(1), transport=transport)
 
 
@@ -80,3 +87,27 @@ def test_nobody_listens_any_more_when_all_have_ended() -> None:
     for end in ends:
         end()
     assert not subscribers.listen
+
+
+async def test_a_handler_hears_the_kinds_that_it_asked_for_and_no_others() -> None:
+    every, some = list[Event](), list[Event]()
+    calling = client(Policies(breaker=ONE_FAILURE_OPENS), status=500)
+    calling.subscribe(some.append, [CircuitOpened])
+    await calling.get("rates", "/")
+    calling.reset("rates")
+    calling.subscribe(every.append)
+    await calling.get("rates", "/")
+    assert [type(event) for event in some] == [CircuitOpened, CircuitOpened]
+    assert len(every) > len(some)
+
+
+async def test_a_handler_that_raises_a_cancellation_cancels_nothing() -> None:
+    def touchy(_: CircuitOpened) -> None:
+        raise asyncio.CancelledError
+
+    one_at_a_time = BulkheadSettings(max_concurrent=1)
+    calling = client(Policies(bulkhead=one_at_a_time, breaker=ONE_FAILURE_OPENS), status=500)
+    calling.subscribe(touchy, [CircuitOpened])
+    assert (await calling.get("rates", "/")).status_code == 500
+    calling.reset("rates")
+    assert (await calling.get("rates", "/")).status_code == 500  # the slot is free again

@@ -1,10 +1,12 @@
 """A hedge's delay that is learnt from the latest answers."""
 
+import asyncio
 from random import Random
 
+import httpx
 import pytest
 
-from resilience import HedgeSettings, HedgeStarted, Policies
+from resilience import HedgeSettings, HedgeStarted, Policies, ResilientClient, Source
 from tests.resilience.script import Script, Told
 
 pytestmark = pytest.mark.virtual_clock
@@ -73,3 +75,21 @@ async def test_a_learnt_delay_hedges_about_one_call_in_twenty_however_slow_the_s
     for _ in range(1000):
         await call(chance.random() < slow_share)
     assert enough < (len(told.heard(HedgeStarted)) - before) / 1000 < 0.08
+
+
+async def test_calls_learn_from_each_other_whatever_they_override() -> None:
+    asked = 0
+
+    async def sometimes_slow(_: httpx.Request) -> httpx.Response:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(1.0 if asked % 50 == 0 else 0.02)
+        return httpx.Response(200)
+
+    hedge = HedgeSettings(percentile=90)
+    source = Source(name="s", base_url="http://s", policies=Policies(hedge=hedge))
+    transport = httpx.MockTransport(sometimes_slow)
+    async with ResilientClient([source], random=Random(1), transport=transport) as client:
+        for number in range(120):
+            await client.get("s", "/", total_timeout_s=5 + number / 100)
+        assert client.statistics("s").hedges > 0

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +72,11 @@ def test_without_a_header_of_a_429_or_503_nothing_is_asked(
     status: int, headers: dict[str, str]
 ) -> None:
     assert retry_after_s(response(status, headers), lambda: NOON) is None
+
+
+def test_of_several_headers_the_longest_counts() -> None:
+    limited = httpx.Response(429, headers=[("retry-after", "5"), ("retry-after", "7")])
+    assert retry_after_s(limited, lambda: NOON) == 7
 
 
 def test_the_wall_clock_is_asked_for_dates_only() -> None:

@@ -1,14 +1,14 @@
 """A process that shares a circuit and does what it is told, line by line, on its standard input.
 
-`python -m tests.resilience.sharing_process redis://127.0.0.1:6379/0`; it answers each line with the
-state that the circuit is in afterwards.
+`python -m tests.resilience.sharing.sharing_process redis://127.0.0.1:6379/0`; it answers each
+line with the state that the circuit is in afterwards.
 """
 
 import asyncio
 import sys
 from contextlib import aclosing
 
-from tests.resilience.sharing import Process
+from tests.resilience.sharing.processes import Process, exchanged
 
 
 async def obey(url: str) -> None:
@@ -16,12 +16,12 @@ async def obey(url: str) -> None:
     process = Process(url)
     async with aclosing(process.redis), process.shared.sharing():
         while line := await asyncio.to_thread(sys.stdin.readline):
-            _do(process, line.strip())
+            await _do(process, line.strip())
             sys.stdout.write(f"{process.state}\n")
             sys.stdout.flush()
 
 
-def _do(process: Process, command: str) -> None:
+async def _do(process: Process, command: str) -> None:
     match command:
         case "fail":
             process.fail()
@@ -31,6 +31,8 @@ def _do(process: Process, command: str) -> None:
             process.breaker.isolate()
         case "reset":
             process.breaker.reset()
+        case "exchange":
+            await exchanged(process)
 
 
 if __name__ == "__main__":

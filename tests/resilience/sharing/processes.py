@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Protocol
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -14,9 +15,10 @@ from resilience.shared_state import SharedCircuits, SharingSettings
 
 KEY = "resilience:circuit:rates"
 RULES = BreakerSettings(failure_ratio=None, consecutive_failures=1, break_s=30.0)
-QUICK = SharingSettings(poll_s=0.05, pause_s=0.1, connect_limit_s=0.5)
+QUICK = SharingSettings(poll_s=0.02, pause_s=0.02, limit_s=2, connect_limit_s=5)
+IMPATIENT = SharingSettings(poll_s=0.02, pause_s=0.02, limit_s=0.1, connect_limit_s=0.5)
 BOOM = ConnectionError("boom")
-_SOON_CS = 200
+_SOON_CS = 2000
 
 
 class Process:
@@ -29,10 +31,21 @@ class Process:
         self.events: list[Event] = []
         subscribers.add(self.events.append)
         self.breaker = CircuitBreaker(rules, name="rates", subscribers=subscribers)
-        self.redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0))
+        # Without limits of its own, so that those of the settings are what is tested.
+        self.redis = Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=None)
         self.shared = SharedCircuits(
             self.redis, [self.breaker], subscribe=subscribers.add, settings=settings
         )
+
+    @property
+    def exchanges(self) -> int:
+        """Return how often it has asked Redis so far."""
+        return self.shared.exchanges
+
+    @property
+    def alone(self) -> bool:
+        """Return whether Redis counts as away."""
+        return self.shared._redis_is_away
 
     @property
     def opened(self) -> list[CircuitOpened]:
@@ -76,3 +89,20 @@ async def eventually(condition: Callable[[], bool]) -> None:
             return
         await asyncio.sleep(0.01)
     assert condition(), f"not within {_SOON_CS / 100:g} s"
+
+
+class Exchanging(Protocol):
+    """What counts its exchanges with Redis."""
+
+    @property
+    def exchanges(self) -> int:
+        """Return how often it has asked Redis so far."""
+
+
+async def exchanged(*those: Exchanging) -> None:
+    """Wait until what each has to say has reached the others, and so has what they make of it."""
+    for _ in range(2):
+        begun = [each.exchanges for each in those]
+        await eventually(
+            lambda: all(each.exchanges >= n + 2 for each, n in zip(those, begun, strict=True))  # noqa: B023
+        )
