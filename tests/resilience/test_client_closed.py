@@ -58,7 +58,8 @@ async def test_a_transport_that_fails_to_close_does_not_keep_the_others_open() -
             raise OSError("busy")
 
     sources = [Source(name=name, base_url="http://rates.test") for name in ("one", "two")]
-    client = ResilientClient(sources, random=Random(1), transport=Stubborn())
+    client = ResilientClient(sources, random=Random(1))
+    client.wrap_transports(lambda _: Stubborn())
     with pytest.raises(OSError, match="busy"):
         await client.aclose()
     assert closed == ["tried", "tried"]
