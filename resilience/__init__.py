@@ -35,7 +35,8 @@ from resilience.call import Call
 from resilience.calls.request import RequestOptions
 from resilience.client import ResilientClient
 from resilience.concurrency.adaptive import AdaptiveConcurrency, Measurement
-from resilience.concurrency.adaptive_limit import AdaptiveSettings, AimdLimit
+from resilience.concurrency.adaptive_limit import GradientLimit
+from resilience.concurrency.adaptive_settings import AdaptiveSettings
 from resilience.concurrency.bulkhead import Bulkhead, BulkheadSettings
 from resilience.errors import (
     AttemptTimeout,
@@ -97,7 +98,6 @@ from resilience.subscribers import Subscribers
 __all__ = [
     "AdaptiveConcurrency",
     "AdaptiveSettings",
-    "AimdLimit",
     "AttemptCancelled",
     "AttemptFailed",
     "AttemptStarted",
@@ -123,6 +123,7 @@ __all__ = [
     "FallbackUsed",
     "GaveUp",
     "GaveUpReason",
+    "GradientLimit",
     "HedgeEnded",
     "HedgeResult",
     "HedgeSettings",

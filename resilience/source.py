@@ -8,7 +8,7 @@ from resilience.breaker.settings import BreakerSettings
 from resilience.checks.kinds import expect, expect_number
 from resilience.checks.ranges import TIMEOUT_LIKE, complaint_about_timeout, refuse
 from resilience.checks.sendable import check_headers, complaint_about_base_url, without_credentials
-from resilience.concurrency.adaptive_limit import AdaptiveSettings
+from resilience.concurrency.adaptive_settings import AdaptiveSettings
 from resilience.concurrency.bulkhead import BulkheadSettings
 from resilience.fallback import Fallback
 from resilience.hedge.layer import HedgeSettings

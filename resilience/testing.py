@@ -58,3 +58,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the virtual time in seconds."""
         return self.now_s
+
+    def wall_time(self) -> float:
+        """Return the same, as the time of day by which several processes act together."""
+        return self.now_s

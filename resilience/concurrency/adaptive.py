@@ -6,13 +6,14 @@ from http import HTTPStatus
 import httpx
 
 from resilience.checks.kinds import expect
-from resilience.concurrency.adaptive_limit import AdaptiveSettings, AimdLimit
+from resilience.concurrency.adaptive_limit import GradientLimit
+from resilience.concurrency.adaptive_settings import AdaptiveSettings
 from resilience.concurrency.bulkhead import Bulkhead, BulkheadSettings
 from resilience.errors import AttemptTimeout
 from resilience.events import LimitChanged
 from resilience.outcome import is_transient_status
 from resilience.subscribers import Subscribers
-from resilience.timing.clock import loop_time_s
+from resilience.timing.clock import loop_time_s, wall_time_s
 
 _OVERLOADED_ERRORS = (AttemptTimeout, httpx.TimeoutException)
 _OVERLOADED_STATUSES = frozenset(
@@ -21,7 +22,7 @@ _OVERLOADED_STATUSES = frozenset(
 
 
 class AdaptiveConcurrency:
-    """Slots as of a bulkhead, as many as the results of the calls suggest; see `AimdLimit`.
+    """Slots as of a bulkhead, as many as the results of the calls suggest; see `GradientLimit`.
 
     Take a slot from `slots`, `begin` when the request is sent, tell the outcome, give the slot
     back. Not thread-safe: use it from one event loop.
@@ -34,6 +35,8 @@ class AdaptiveConcurrency:
         name: Of the source, for errors and events.
         clock: Returns monotonic seconds; the running event loop's `time` by default.
         subscribers: Who hears when the limit changes.
+        shared_clock: Returns seconds that all who call the source agree on to some hundredths, so
+            that they probe together; the time of day by default.
     """
 
     def __init__(
@@ -43,15 +46,17 @@ class AdaptiveConcurrency:
         name: str,
         clock: Callable[[], float] = loop_time_s,
         subscribers: Subscribers | None = None,
+        shared_clock: Callable[[], float] = wall_time_s,
     ) -> None:
         expect("settings", settings, AdaptiveSettings, "make them AdaptiveSettings(...)")
         self._name = name
         self._clock = clock
         self._subscribers = subscribers if subscribers is not None else Subscribers()
-        self._aimd = AimdLimit(settings)
+        self._shared_clock = shared_clock
+        self._gradient = GradientLimit(settings)
         self.slots = Bulkhead(
             BulkheadSettings(
-                max_concurrent=self._aimd.slots,
+                max_concurrent=self._gradient.slots,
                 max_queue=settings.max_queue,
                 max_wait_s=settings.max_wait_s,
             ),
@@ -61,20 +66,21 @@ class AdaptiveConcurrency:
     @property
     def limit(self) -> int:
         """Return the limit found so far; during a probe there are fewer slots."""
-        return self._aimd.limit
+        return self._gradient.limit
 
     def begin(self, at_s: float | None = None) -> "Measurement":
         """Return a measurement of a call that is sent `at_s` on the clock, or else now."""
         return Measurement(self, self._clock() if at_s is None else at_s)
 
-    def _record(self, measurement: "Measurement", at_s: float | None, *, overloaded: bool) -> None:
+    def _record(self, started_s: float, at_s: float | None, *, overloaded: bool) -> None:
         now_s = self._clock() if at_s is None else at_s
-        latency_s = None if overloaded else now_s - measurement.started_s
-        aimd = self._aimd
-        reason = aimd.record(measurement.round, latency_s, self.slots.running, now_s)
-        if aimd.round == measurement.round:
-            return
-        self.slots.resize(aimd.slots)
+        running = self.slots.running
+        if self._gradient.record(None if overloaded else now_s - started_s, running, now_s):
+            self._conclude(running, now_s)
+
+    def _conclude(self, running: int, now_s: float) -> None:
+        reason = self._gradient.conclude(running, now_s, self._shared_clock())
+        self.slots.resize(self._gradient.slots)
         if reason is not None and self._subscribers.listen:
             self._subscribers.publish(
                 LimitChanged(source=self._name, at_s=now_s, limit=self.limit, reason=reason)
@@ -85,24 +91,22 @@ class Measurement:
     """One call under way; tell how it ended, or nothing if that says nothing about the load.
 
     Attributes:
-        round: Number of the limiter's round in which it began.
         started_s: When it began, on the limiter's clock.
     """
 
-    __slots__ = ("_limiter", "round", "started_s")
+    __slots__ = ("_limiter", "started_s")
 
     def __init__(self, limiter: AdaptiveConcurrency, started_s: float) -> None:
         self._limiter = limiter
-        self.round = limiter._aimd.round  # noqa: SLF001 - a measurement is the limiter's other half
         self.started_s = started_s
 
     def good(self, at_s: float | None = None) -> None:
         """Report an answer, `at_s` on the limiter's clock or else now: its latency counts."""
-        self._limiter._record(self, at_s, overloaded=False)  # noqa: SLF001
+        self._limiter._record(self.started_s, at_s, overloaded=False)  # noqa: SLF001 - one's other half
 
     def overloaded(self) -> None:
         """Report that the source had too much to do: a time-out, or a refusal for load."""
-        self._limiter._record(self, None, overloaded=True)  # noqa: SLF001
+        self._limiter._record(self.started_s, None, overloaded=True)  # noqa: SLF001
 
     def answered(self, status: int, at_s: float | None = None) -> None:
         """Report an answer of any status; 429, 503 and 504 mean overload.

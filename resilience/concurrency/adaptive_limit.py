@@ -1,120 +1,72 @@
-"""How many calls a source bears at once: a limit found by additive increase, multiplicative cut.
+"""How many calls a source bears at once: a limit that follows the gradient of its latency.
 
 The arithmetic alone: no clock, no tasks.
 """
 
 import math
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Callable
+from typing import NamedTuple
 
-from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.concurrency.adaptive_settings import AdaptiveSettings
+from resilience.concurrency.unloaded_source import UnloadedSource
 from resilience.events import LimitReason
 
-_MAX_LIMIT = 100_000
 _FEWEST_RESULTS = 20
-_OVERLOADED_SHARE = 0.1
-_FASTER = 0.8
-_CLOCK_STEP_S = 0.001  # of uvloop: an answer within it takes 0 s, and any other is slower
+_HEADROOM = 1.5
+_SMOOTHING = 0.5
+_OVERLOADED_CUT = 0.9
+_LEAST_ANSWERED = 0.8
+_SLOW = 0.75
+_PROBE_SHARE = 1 / 4
+_SECOND_PROBE_SHARE = 1 / 8
+_SHORTEST_PROBE_S = 1.0
+_PROBE_LATENCIES = 4
+_DRAINING = 1 / 4
+_LATENCIES_FROM_PROBE_TO_PROBE = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaptiveSettings:
-    """A concurrency limit that follows the source; the ranges include their ends.
+class GradientLimit:
+    """Moves a limit by the mean latency of rounds of calls, held against the unloaded source.
 
-    Attributes:
-        initial_limit: Calls at once to begin with, `min_limit`..`max_limit`; 20 is more than a
-            quiet caller needs and little enough for a small server.
-        min_limit: Never fewer calls at once, 1..100,000; 1 keeps measuring going.
-        max_limit: Never more, up to 100,000. 200 bounds the harm if the source shows overload in
-            none of the ways that are looked for.
-        backoff_ratio: What is left of the limit after a round that was too much, 0.5..0.99; 0.9
-            gives little throughput away, as the next round may cut again.
-        latency_tolerance: How many times the unloaded median latency is too slow, 1.2..10. At 2 a
-            call spends half of its time in a queue; nearer to 1, chance alone would cut.
-        probe_every_s: How often the unloaded latency is measured anew, in seconds, 1 s..24 h. A
-            probe costs a saturated source about one round at half its throughput, see
-            `AimdLimit`; after 30 s a source that is slower or faster for good is known as such.
-        max_queue: Calls that may wait for a slot, >= 0; the next is refused. 1,000, as of a
-            bulkhead.
-        max_wait_s: A call that has waited so long gives up, in seconds, 10 ms..24 h; 30 s, as of
-            a bulkhead.
+    A round is at least 20 results, or as many as may run at once. After it the limit goes half
+    way to `limit * gradient + 1.5 * sqrt(limit)`, where the gradient is `latency_tolerance` times
+    the unloaded latency over that of the round, at most 1. It comes to rest with about
+    `1.5 * sqrt(limit)` calls of its own in the source's queue, so callers who share a source come
+    to similar limits. It grows only if it was reached: who does not use it learns nothing of it.
 
-    Raises:
-        ValueError: A value is out of range, or the limits are not in order.
-        TypeError: A value is of the wrong kind.
-    """
+    A round of which the source answered fewer than 0.8 of the share that it answers unloaded
+    multiplies the limit by 0.9 instead. What it refuses at any load, as a source of which a tenth
+    is broken, does not count.
 
-    initial_limit: int = 20
-    min_limit: int = 1
-    max_limit: int = 200
-    backoff_ratio: float = 0.9
-    latency_tolerance: float = 2.0
-    probe_every_s: float = 30.0
-    max_queue: int = 1_000
-    max_wait_s: float = 30.0
+    The unloaded source is found by probes: a quarter of the slots, until the calls that began
+    with more of them are through, and then for 20 results at least. If the limit is too high by
+    any factor, the next probe halves what is wrong with it. Probes begin at multiples of
+    `probe_every_s` on the wall clock and last for a second or four latencies, so that all who
+    call the source leave it alone together: whoever probed alone would find the others' queue and
+    take it for the source, each time a longer one. A new limit probes at once, and again, with an
+    eighth, when a round first is slow. A source that takes longer than a 40th of `probe_every_s`
+    is probed every second time, or fourth and so on.
 
-    def __post_init__(self) -> None:
-        refuse(
-            outside("min_limit", self.min_limit, 1, _MAX_LIMIT, "1 is usual", whole=True),
-            outside("max_limit", self.max_limit, 1, _MAX_LIMIT, "200 is usual", whole=True),
-            outside("initial_limit", self.initial_limit, 1, _MAX_LIMIT, "20 is usual", whole=True),
-            self._complaint_about_order(),
-            outside("backoff_ratio", self.backoff_ratio, 0.5, 0.99, "0.9 cuts a tenth"),
-            outside("latency_tolerance", self.latency_tolerance, 1.2, 10, "2 is usual"),
-            outside("probe_every_s", self.probe_every_s, 1, DAY_S, "it is in seconds"),
-            outside(
-                "max_queue",
-                self.max_queue,
-                0,
-                1_000_000_000,
-                "0 refuses whoever has to wait",
-                whole=True,
-            ),
-            outside("max_wait_s", self.max_wait_s, 0.01, DAY_S, "it is in seconds"),
-        )
+    Callers whose clocks differ by more than some tenths of a second do not probe together; their
+    limits grow to `max_limit`, as those of TCP Vegas do. A source that has become slower for good
+    is given few calls until the next probe. One that refuses most calls however few there are
+    counts as overloaded.
 
-    def _complaint_about_order(self) -> str | None:
-        if self.min_limit <= self.initial_limit <= self.max_limit:
-            return None
-        return (
-            "min_limit, initial_limit and max_limit must be in this order, got "
-            f"{self.min_limit!r}, {self.initial_limit!r} and {self.max_limit!r}"
-        )
-
-
-class AimdLimit:
-    """Moves a limit by the results of rounds of calls.
-
-    A round is at least 20 results, or as many as may run at once, of calls that began after the
-    round did, so that each judges the limit that it ran under. A round was too much if a tenth
-    of it was overloaded, or if its median latency is beyond `latency_tolerance` times that of the
-    unloaded source: the limit is then multiplied by `backoff_ratio`. Otherwise, if the limit was
-    reached, it grows by one; a caller who does not use it learns nothing of it.
-
-    The unloaded latency is measured by a probe, at first and then every `probe_every_s`: rounds
-    with half of the slots, a quarter and so on, until fewer slots make the calls no faster by a
-    fifth; then the limit holds again. In the steady state that is two rounds. At the default
-    tolerance the first of them takes no throughput: by Little's law, twice the unloaded latency
-    means twice as many calls as the source works on, so half of them keep it busy without a queue.
-
-    Medians on both sides, because the fastest call and the slowest say more about chance.
+    Sources: Netflix's concurrency-limits, `Gradient2Limit`, for means, growth and smoothing;
+    Envoy's gradient controller for the square root, the probe, and not counting what began before
+    it; Jin, Wei, Low, "FAST TCP", 2004, for where it comes to rest; Cardwell and others, "BBR",
+    2016, for probing together; arXiv 1405.5364 for what comes of probing alone; Netflix's
+    `AIMDLimit` for the cut.
 
     Attributes:
-        round: Number of the round under way.
         slots: How many calls may run now: the limit, or less during a probe.
     """
 
     def __init__(self, settings: AdaptiveSettings) -> None:
         self._settings = settings
         self._limit = float(settings.initial_limit)
-        self._unloaded_s: float | None = None
-        self._probe_due_s = 0.0
-        self.round = 0
-        self._overloaded = 0
-        self._latencies_s: list[float] = []
-        self._reached = False
-        self._begin_probe()
-        self._set_slots()
+        self._unloaded = UnloadedSource()
+        self._begin_probe(_Moment(0, 0.0, 0.0), _PROBE_SHARE)
 
     @property
     def limit(self) -> int:
@@ -123,89 +75,113 @@ class AimdLimit:
 
     @property
     def unloaded_s(self) -> float | None:
-        """Return the median latency of the unloaded source in seconds; None before it is known."""
-        return self._unloaded_s
+        """Return the mean latency of the unloaded source in seconds; None before it is known."""
+        return self._unloaded.latency_s
 
-    def record(
-        self, round_: int, latency_s: float | None, running: int, now_s: float
-    ) -> LimitReason | None:
-        """Count a result; return why the limit moved if it did.
+    def record(self, latency_s: float | None, running: int, now_s: float) -> bool:
+        """Count a result; return whether it is time to `conclude`.
 
         Args:
-            round_: What `round` was when the call began.
             latency_s: How long a good answer took, in seconds; None if the source was overloaded.
             running: How many calls ran, this one included.
             now_s: Monotonic seconds.
         """
-        if round_ != self.round:
-            return None
+        if latency_s is None:
+            self._refused += 1
+        else:
+            self._answered += 1
+            self._latencies_s += latency_s
         if running >= self.slots:
             self._reached = True
-        if latency_s is None:
-            self._overloaded += 1
-        else:
-            self._latencies_s.append(latency_s)
-        if self._overloaded + len(self._latencies_s) < self._enough:
-            return None
-        return self._conclude(now_s)
+        self._awaited -= 1
+        return self._awaited <= 0 or now_s >= self._probe_at_s
 
-    @property
-    def _probing(self) -> bool:
-        return self._share < 1
+    def conclude(self, running: int, now_s: float, shared_s: float) -> LimitReason | None:
+        """Draw a conclusion from what was recorded; return why the limit moved if it did.
 
-    def _set_slots(self) -> None:
-        self.slots = max(self._settings.min_limit, int(self._limit * self._share))
-        self._enough = max(_FEWEST_RESULTS, self.slots)
+        Args:
+            running: How many calls ran, the one just recorded included.
+            now_s: Monotonic seconds.
+            shared_s: Seconds on a clock that all who call the source share.
+        """
+        moment = _Moment(running, now_s, shared_s)
+        if now_s < self._probe_at_s:
+            return self._then(moment)
+        share = _SECOND_PROBE_SHARE if self._unloaded.probes == 1 else _PROBE_SHARE
+        unloaded_s = self._unloaded.latency_s or 0.0
+        self._begin_probe(moment, share, max(_SHORTEST_PROBE_S, _PROBE_LATENCIES * unloaded_s))
+        return None
 
-    def _begin_probe(self) -> None:
-        self._share = 0.5
-        self._fastest_s = math.inf
-
-    def _go_on_probing(self, now_s: float) -> None:
-        latency_s = median(self._latencies_s) if self._latencies_s else math.inf
-        faster = latency_s < _FASTER * self._fastest_s
-        self._fastest_s = min(latency_s, self._fastest_s)
-        if faster and self.slots > self._settings.min_limit:
-            self._share /= 2
-            return
-        self._share = 1.0
-        self._probe_due_s = now_s + self._settings.probe_every_s
-        if math.isfinite(self._fastest_s):
-            self._unloaded_s = max(self._fastest_s, _CLOCK_STEP_S)
-
-    def _begin_round(self) -> None:
-        self.round += 1
+    def _await(self, results: int, then: Callable[["_Moment"], LimitReason | None]) -> None:
+        self._awaited = results
+        self._then = then
+        self._answered = self._refused = 0
+        self._latencies_s = 0.0
         self._reached = False
-        self._overloaded = 0
-        self._latencies_s = []
 
-    def _conclude(self, now_s: float) -> LimitReason | None:
-        before = self.limit
-        reason = self._verdict()
-        if reason is LimitReason.GREW:
-            self._limit = min(self._limit + 1, self._settings.max_limit)
-        elif reason is not None:
-            cut = self._limit * self._settings.backoff_ratio
-            self._limit = max(cut, float(self._settings.min_limit))
-        if self._probing:
-            self._go_on_probing(now_s)
-        elif now_s >= self._probe_due_s:
-            self._begin_probe()
-        self._begin_round()
-        self._set_slots()
-        return reason if self.limit != before else None
+    def _begin_probe(self, moment: "_Moment", share: float, lasts_s: float = 0.0) -> None:
+        self.slots = max(self._settings.min_limit, int(self._limit * share))
+        self._probe_at_s = math.inf
+        self._drained_at_s = moment.now_s + _DRAINING * lasts_s
+        self._probed_at_s = moment.now_s + lasts_s
+        self._await(moment.running + self.slots, self._end_draining)
 
-    def _verdict(self) -> LimitReason | None:
-        results = self._overloaded + len(self._latencies_s)
-        if self._overloaded >= _OVERLOADED_SHARE * results:
-            return LimitReason.OVERLOADED
-        if self._probing:
+    def _end_draining(self, moment: "_Moment") -> None:
+        if moment.now_s >= self._drained_at_s:
+            self._await(max(_FEWEST_RESULTS, 2 * self.slots), self._end_probe)
+
+    def _end_probe(self, moment: "_Moment") -> None:
+        if moment.now_s < self._probed_at_s:
+            return
+        self._unloaded.learn(self._latencies_s, self._answered, self._refused)
+        every_s = self._settings.probe_every_s
+        while every_s < _LATENCIES_FROM_PROBE_TO_PROBE * (self._unloaded.latency_s or 0.0):
+            every_s *= 2
+        self._probe_at_s = moment.now_s + every_s - moment.shared_s % every_s
+        self._begin_round(moment)
+
+    def _begin_round(self, _moment: "_Moment") -> None:
+        self.slots = self.limit
+        self._await(max(_FEWEST_RESULTS, self.slots), self._end_round)
+
+    def _end_round(self, moment: "_Moment") -> LimitReason | None:
+        before, was = self.limit, self._limit
+        gradient = self._gradient()
+        overloaded = self._is_overloaded()
+        wanted = _OVERLOADED_CUT * was if overloaded else self._wanted(gradient)
+        self._limit = min(max(wanted, float(self._settings.min_limit)), self._settings.max_limit)
+        self.slots = self.limit
+        if gradient < _SLOW and self._unloaded.probes == 1:
+            self._begin_probe(moment, _SECOND_PROBE_SHARE)
+        elif wanted < was:
+            self._await(moment.running, self._begin_round)
+        else:
+            self._begin_round(moment)
+        if self.limit == before:
             return None
-        if self._is_slow():
-            return LimitReason.SLOW
-        return LimitReason.GREW if self._reached else None
+        if self.limit > before:
+            return LimitReason.GREW
+        return LimitReason.OVERLOADED if overloaded else LimitReason.SLOW
 
-    def _is_slow(self) -> bool:
-        if self._unloaded_s is None:
-            return False
-        return median(self._latencies_s) > self._settings.latency_tolerance * self._unloaded_s
+    def _gradient(self) -> float:
+        return self._unloaded.gradient(
+            self._latencies_s, self._answered, self._settings.latency_tolerance
+        )
+
+    def _is_overloaded(self) -> bool:
+        least = _LEAST_ANSWERED * self._unloaded.answered_share
+        return self._answered < least * (self._answered + self._refused)
+
+    def _wanted(self, gradient: float) -> float:
+        bearable = self._limit * gradient + _HEADROOM * math.sqrt(self._limit)
+        if bearable > self._limit and not self._reached:
+            return self._limit
+        return self._limit + _SMOOTHING * (bearable - self._limit)
+
+
+class _Moment(NamedTuple):
+    """When a conclusion is drawn; see `GradientLimit.conclude`."""
+
+    running: int
+    now_s: float
+    shared_s: float

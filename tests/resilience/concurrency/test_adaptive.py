@@ -11,7 +11,6 @@ import pytest
 from resilience import (
     AdaptiveConcurrency,
     AdaptiveSettings,
-    AimdLimit,
     BulkheadFull,
     BulkheadSettings,
     LimitChanged,
@@ -114,16 +113,6 @@ async def test_the_limit_follows_a_source_that_changes_size() -> None:
     assert 30 <= larger <= 61
 
 
-async def test_a_source_that_became_slower_for_good_is_given_its_limit_back_by_a_probe() -> None:
-    load = Load(Server(20), AdaptiveSettings(probe_every_s=8))
-    await load.run(10)
-    load.server.service_s = 0.2  # as many at once as before, each four times slower
-    cut = (await load.run(4))[-1]
-    regained = (await load.run(40))[-1]
-    assert cut <= 28
-    assert 30 <= regained <= 44
-
-
 async def test_a_caller_who_does_not_reach_the_limit_learns_nothing_of_it() -> None:
     load = Load(Server(50), AdaptiveSettings(), callers=5)
     await load.run(10)
@@ -133,11 +122,14 @@ async def test_a_caller_who_does_not_reach_the_limit_learns_nothing_of_it() -> N
 
 async def test_changes_are_told_with_their_reason() -> None:
     load = Load(Server(8), AdaptiveSettings(initial_limit=8))
-    await load.run(10)
+    await load.run(30)
+    load.server.service_s *= 4
+    await load.run(5)
     events = load.told.heard(LimitChanged)
-    assert (events[0].source, events[0].limit, events[0].reason) == ("rates", 9, LimitReason.GREW)
+    assert {event.source for event in events} == {"rates"}
     assert {event.reason for event in events} == {LimitReason.GREW, LimitReason.SLOW}
-    assert all(one.limit != next_.limit for one, next_ in pairwise(events))
+    for before, after in pairwise(events):
+        assert (after.limit > before.limit) == (after.reason is LimitReason.GREW)
 
 
 @pytest.mark.parametrize(
@@ -157,11 +149,11 @@ async def test_changes_are_told_with_their_reason() -> None:
 )
 async def test_only_what_speaks_of_load_cuts_the_limit(step: Step, overloaded: bool) -> None:
     told = Told(Policies(adaptive=AdaptiveSettings(), attempt_timeout_s=1.0))
-    for _ in range(20):
-        await asyncio.gather(told.run(Script(step)), return_exceptions=True)
-    assert [event.reason for event in told.heard(LimitChanged)] == (
-        [LimitReason.OVERLOADED] if overloaded else []
-    )
+    for _ in range(15):  # a probe, and a round or two
+        five = (told.run(Script(step)) for _ in range(5))
+        await asyncio.gather(*five, return_exceptions=True)
+    reasons = {event.reason for event in told.heard(LimitChanged)}
+    assert reasons == ({LimitReason.OVERLOADED} if overloaded else set())
 
 
 async def test_calls_wait_in_turn_and_the_queue_is_bounded_as_of_a_bulkhead() -> None:
@@ -187,55 +179,12 @@ async def test_it_is_usable_alone() -> None:
     assert (limiter.limit, limiter.slots.running) == (2, 0)
 
 
-def results(limit: AimdLimit, latency_s: float | None, count: int = 20, now_s: float = 1) -> None:
-    round_ = limit.round
-    for _ in range(count):
-        limit.record(round_, latency_s=latency_s, running=limit.slots, now_s=now_s)
-
-
-def test_a_round_judges_only_calls_that_began_in_it() -> None:
-    limit = AimdLimit(AdaptiveSettings(initial_limit=10))
-    first = limit.round
-    results(limit, 0.1)
-    for _ in range(100):
-        assert limit.record(first, latency_s=None, running=10, now_s=1) is None
-    assert limit.limit == 10
-
-
-def test_the_limit_stays_within_its_bounds() -> None:
-    limit = AimdLimit(AdaptiveSettings(initial_limit=10, min_limit=8, max_limit=12))
-    for _ in range(10):
-        results(limit, 0.1)
-    assert limit.limit == 12
-    for _ in range(20):
-        results(limit, None)
-    assert limit.limit == limit.slots == 8
-
-
-def test_a_probe_halves_the_slots_until_calls_become_no_faster_and_leaves_the_limit() -> None:
-    limit = AimdLimit(AdaptiveSettings(initial_limit=20, probe_every_s=30))
-    seen = [(limit.limit, limit.slots, limit.unloaded_s)]
-    for now_s, latency_s in [(1, 0.4), (2, 0.2), (3, 0.19), (33, 0.3), (34, 0.2), (35, 0.21)]:
-        results(limit, latency_s, now_s=now_s)
-        seen.append((limit.limit, limit.slots, limit.unloaded_s))
-    assert seen == [
-        (20, 10, None),
-        (20, 5, None),
-        (20, 2, None),
-        (20, 20, 0.19),  # 0.19 is not faster than 0.2 by a fifth
-        (21, 10, 0.19),  # due again
-        (21, 5, 0.19),
-        (21, 21, 0.2),
-    ]
-
-
 @pytest.mark.parametrize(
     ("build", "complaint"),
     [
         (lambda: AdaptiveSettings(min_limit=0), "min_limit must be in 1..100000, got 0"),
         (lambda: AdaptiveSettings(initial_limit=300), "must be in this order, got 1, 300 and 200"),
-        (lambda: AdaptiveSettings(backoff_ratio=1), "backoff_ratio must be in 0.5..0.99, got 1"),
-        (lambda: AdaptiveSettings(latency_tolerance=1), "latency_tolerance"),
+        (lambda: AdaptiveSettings(latency_tolerance=0.9), "latency_tolerance must be in 1..10"),
         (lambda: AdaptiveSettings(probe_every_s=0), "probe_every_s"),
         (lambda: AdaptiveSettings(max_queue=-1), "max_queue"),
         (lambda: AdaptiveSettings(max_wait_s=0), "max_wait_s"),
@@ -251,13 +200,3 @@ def test_a_wrong_setting_is_refused(build: Callable[[], Any], complaint: str) ->
     with pytest.raises(ValueError, match=r".+") as raised:
         build()
     assert complaint in str(raised.value)
-
-
-def test_a_clock_too_coarse_for_the_source_does_not_make_every_answer_slow() -> None:
-    limit = AimdLimit(AdaptiveSettings(initial_limit=20))
-    for _ in range(2_000):
-        limit.record(limit.round, latency_s=0.0, running=limit.slots, now_s=0.0)
-    grown = limit.limit
-    for _ in range(2_000):
-        limit.record(limit.round, latency_s=0.001, running=limit.slots, now_s=0.0)
-    assert grown < limit.limit
