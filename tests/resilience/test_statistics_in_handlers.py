@@ -56,9 +56,9 @@ def everything(chance: Random) -> Policies:
             budget=RetryBudget(ratio=0.2, min_per_s=0.5, window_s=5),
         ),
         hedge=HedgeSettings(delay_s=0.2),
-        adaptive=AdaptiveSettings(initial_limit=3, max_queue=3, max_wait_s=0.4),
+        adaptive=AdaptiveSettings(initial_limit=8, max_queue=3, max_wait_s=0.4),
         rate_limit=RateLimit.per_second(20, burst=5, max_queue=6, max_wait_s=0.5),
-        breaker=BreakerSettings(failure_ratio=0.6, minimum_throughput=5, sampling_s=1, break_s=0.5),
+        breaker=BreakerSettings(failure_ratio=0.5, minimum_throughput=5, sampling_s=1, break_s=0.5),
         attempt_timeout_s=0.5,
     )
 
