@@ -55,7 +55,7 @@ def _lower(pid: int, spare: int, put_back: ExitStack) -> None:
         numbers = [int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir()]
         limit = min(limit_for(numbers, spare), before[0])
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
-    except ProcessLookupError:
+    except (ProcessLookupError, FileNotFoundError):
         return  # it ended meanwhile
     except OSError as failure:
         raise NoValidData(f"cannot limit the files of process {pid}: {failure}") from failure
