@@ -19,9 +19,9 @@ _LEAST_ANSWERED = 0.8
 _SLOW = 0.75
 _PROBE_SHARE = 1 / 4
 _SECOND_PROBE_SHARE = 1 / 8
+_SECOND_PROBE_RESULTS = 40
 _SHORTEST_PROBE_S = 1.0
 _PROBE_LATENCIES = 4
-_DRAINING = 1 / 4
 _LATENCIES_FROM_PROBE_TO_PROBE = 40
 
 
@@ -43,9 +43,9 @@ class GradientLimit:
     any factor, the next probe halves what is wrong with it. Probes begin at multiples of
     `probe_every_s` on the wall clock and last for a second or four latencies, so that all who
     call the source leave it alone together: whoever probed alone would find the others' queue and
-    take it for the source, each time a longer one. A new limit probes at once, and again, with an
-    eighth, when a round first is slow. A source that takes longer than a 40th of `probe_every_s`
-    is probed every second time, or fourth and so on.
+    take it for the source, each time a longer one. A new limit probes at once, and once more when
+    a round first is slow, with an eighth and for 40 results. A source that takes longer than a
+    40th of `probe_every_s` is probed every second time, or fourth and so on.
 
     Callers whose clocks differ by more than some tenths of a second do not probe together; their
     limits grow to `max_limit`, as those of TCP Vegas do. A source that has become slower for good
@@ -66,7 +66,7 @@ class GradientLimit:
         self._settings = settings
         self._limit = float(settings.initial_limit)
         self._unloaded = UnloadedSource()
-        self._begin_probe(_Moment(0, 0.0, 0.0), _PROBE_SHARE)
+        self._begin_probe(_Moment(0, 0.0, 0.0))
 
     @property
     def limit(self) -> int:
@@ -107,9 +107,8 @@ class GradientLimit:
         moment = _Moment(running, now_s, shared_s)
         if now_s < self._probe_at_s:
             return self._then(moment)
-        share = _SECOND_PROBE_SHARE if self._unloaded.probes == 1 else _PROBE_SHARE
         unloaded_s = self._unloaded.latency_s or 0.0
-        self._begin_probe(moment, share, max(_SHORTEST_PROBE_S, _PROBE_LATENCIES * unloaded_s))
+        self._begin_probe(moment, max(_SHORTEST_PROBE_S, _PROBE_LATENCIES * unloaded_s))
         return None
 
     def _await(self, results: int, then: Callable[["_Moment"], LimitReason | None]) -> None:
@@ -119,16 +118,20 @@ class GradientLimit:
         self._latencies_s = 0.0
         self._reached = False
 
-    def _begin_probe(self, moment: "_Moment", share: float, lasts_s: float = 0.0) -> None:
+    @property
+    def _second_probe(self) -> bool:
+        return self._unloaded.probes == 1
+
+    def _begin_probe(self, moment: "_Moment", lasts_s: float = 0.0) -> None:
+        share = _SECOND_PROBE_SHARE if self._second_probe else _PROBE_SHARE
         self.slots = max(self._settings.min_limit, int(self._limit * share))
         self._probe_at_s = math.inf
-        self._drained_at_s = moment.now_s + _DRAINING * lasts_s
         self._probed_at_s = moment.now_s + lasts_s
         self._await(moment.running + self.slots, self._end_draining)
 
-    def _end_draining(self, moment: "_Moment") -> None:
-        if moment.now_s >= self._drained_at_s:
-            self._await(max(_FEWEST_RESULTS, 2 * self.slots), self._end_probe)
+    def _end_draining(self, _moment: "_Moment") -> None:
+        least = _SECOND_PROBE_RESULTS if self._second_probe else _FEWEST_RESULTS
+        self._await(max(least, 2 * self.slots), self._end_probe)
 
     def _end_probe(self, moment: "_Moment") -> None:
         if moment.now_s < self._probed_at_s:
@@ -151,8 +154,8 @@ class GradientLimit:
         wanted = _OVERLOADED_CUT * was if overloaded else self._wanted(gradient)
         self._limit = min(max(wanted, float(self._settings.min_limit)), self._settings.max_limit)
         self.slots = self.limit
-        if gradient < _SLOW and self._unloaded.probes == 1:
-            self._begin_probe(moment, _SECOND_PROBE_SHARE)
+        if self._second_probe and gradient < _SLOW:
+            self._begin_probe(moment)
         elif wanted < was:
             self._await(moment.running, self._begin_round)
         else:

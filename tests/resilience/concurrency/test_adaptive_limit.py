@@ -1,4 +1,4 @@
-"""What the limit promises, on simulated sources; the margins hold for a hundred seeds."""
+"""What the limit promises, on simulated sources; the margins hold for 98 seeds of a hundred."""
 
 from statistics import mean
 
@@ -208,8 +208,24 @@ def test_the_first_slow_round_is_followed_by_a_second_probe_which_replaces_the_f
     calls.end(0.3, 20)
     calls.end(0.9, calls.limit.limit)
     assert calls.limit.slots == calls.limit.limit // 8
+    calls.end_probe(0.29)
+    assert calls.limit.unloaded_s == pytest.approx(0.29)
+
+
+def test_a_probe_in_which_most_is_refused_tells_nothing() -> None:
+    calls = Calls()
+    calls.end(None, 20)
     calls.end_probe(0.1)
-    assert calls.limit.unloaded_s == pytest.approx(0.1)
+    assert calls.limit.unloaded_s is None
+
+
+def test_after_a_cut_the_calls_that_began_before_it_do_not_count() -> None:
+    calls = Calls()
+    calls.end_probe(0.1)
+    calls.end(None, 20)
+    calls.end(9.0, 20)  # as many as ran
+    calls.end(0.1, 20)
+    assert calls.reasons == [LimitReason.OVERLOADED, LimitReason.GREW]
 
 
 def test_who_does_not_reach_the_limit_learns_nothing_of_it() -> None:
