@@ -39,18 +39,18 @@ class GradientLimit:
     is broken, does not count.
 
     The unloaded source is found by probes: a quarter of the slots, until the calls that began
-    with more of them are through, and then for 20 results at least. If the limit is too high by
-    any factor, the next probe halves what is wrong with it. Probes begin at multiples of
+    with more of them are through, and then for 20 results at least. A quarter of a limit that is
+    far too high still finds a queue, but a shorter one each time. Probes begin at multiples of
     `probe_every_s` on the wall clock and last for a second or four latencies, so that all who
     call the source leave it alone together: whoever probed alone would find the others' queue and
     take it for the source, each time a longer one. A new limit probes at once, and once more when
     a round first is slow, with an eighth and for 40 results. A source that takes longer than a
     40th of `probe_every_s` is probed every second time, or fourth and so on.
 
-    Callers whose clocks differ by more than some tenths of a second do not probe together; their
-    limits grow to `max_limit`, as those of TCP Vegas do. A source that has become slower for good
-    is given few calls until the next probe. One that refuses most calls however few there are
-    counts as overloaded.
+    Callers whose clocks differ by more than half a second do not probe together, and nothing but
+    `max_limit` bounds the sum of their limits. A source that has become slower for good is given
+    few calls until the next probe. One that refuses most calls however few there are counts as
+    overloaded.
 
     Sources: Netflix's concurrency-limits, `Gradient2Limit`, for means, growth and smoothing;
     Envoy's gradient controller for the square root, the probe, and not counting what began before

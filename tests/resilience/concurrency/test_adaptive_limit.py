@@ -121,7 +121,7 @@ def test_an_outage_leaves_one_call_at_a_time_and_is_soon_forgotten() -> None:
     assert source.answered_per_s(75, 100) >= 0.9 * PER_S
 
 
-def test_slow_calls_are_probed_for_less_often() -> None:
+def test_a_source_of_slow_calls_is_kept_busy() -> None:
     source = simulated(Simulation(WORKERS, mean_s=2), client(), for_s=900)
     assert source.answered_per_s(200, 900) >= 0.85 * WORKERS / 2
 
@@ -184,15 +184,26 @@ def test_it_shrinks_for_latency_and_for_refusals_and_says_so() -> None:
     assert (calls.limit.limit, calls.reasons[1:]) == (15, [LimitReason.OVERLOADED])
 
 
+def in_probes(calls: Calls, latency_s: float, for_s: int) -> list[float]:
+    """Let calls end each 10 ms; return when probes began and ended, in turn."""
+    changed_at_s: list[float] = []
+    for _ in range(100 * for_s):
+        calls.end(latency_s, 1, each_s=0.01)
+        if (calls.limit.slots < calls.limit.limit) != len(changed_at_s) % 2:
+            changed_at_s.append(calls.now_s)
+    return changed_at_s
+
+
 def test_probes_begin_at_multiples_of_their_period_on_the_shared_clock_and_last_a_second() -> None:
     calls = Calls(AdaptiveSettings(max_limit=20), shared_ahead_s=7)
     calls.end_probe(0.1)
-    changed_at_s = [0.0]
-    for _ in range(4_000):
-        calls.end(0.1, 1, each_s=0.01)
-        if (calls.limit.slots < calls.limit.limit) == len(changed_at_s) % 2:
-            changed_at_s.append(calls.now_s)
-    assert changed_at_s[1:] == pytest.approx([13, 14, 33, 34], abs=0.02)
+    assert in_probes(calls, 0.1, for_s=40) == pytest.approx([13, 14, 33, 34], abs=0.02)
+
+
+def test_slow_calls_are_probed_for_less_often_and_longer() -> None:
+    calls = Calls(AdaptiveSettings(max_limit=20), shared_ahead_s=7)
+    calls.end_probe(1.9)
+    assert in_probes(calls, 1.9, for_s=100) == pytest.approx([73, 73 + 4 * 1.9], abs=0.02)
 
 
 def test_calls_that_began_before_a_probe_do_not_count_in_it() -> None:
