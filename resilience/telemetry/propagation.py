@@ -3,6 +3,8 @@
 import httpx
 from opentelemetry import propagate
 
+from resilience.wire.request_copy import with_headers
+
 
 class PropagatingTransport(httpx.AsyncBaseTransport):
     """Adds the headers of the current context (W3C `traceparent`) to each request that is sent.
@@ -20,15 +22,7 @@ class PropagatingTransport(httpx.AsyncBaseTransport):
         """Return the response to the request with these headers."""
         headers = httpx.Headers(request.headers)
         propagate.inject(headers)
-        sent = httpx.Request(
-            request.method,
-            request.url,
-            headers=headers,
-            stream=request.stream,
-            extensions=request.extensions,
-        )
-        await sent.aread()  # as the request was, for transports that ask for its content
-        return await self._inner.handle_async_request(sent)
+        return await self._inner.handle_async_request(await with_headers(request, headers))
 
     async def aclose(self) -> None:
         """Close the transport inside."""

@@ -5,6 +5,7 @@ from base64 import b64encode
 import httpx
 
 from resilience.checks.kinds import expect
+from resilience.wire.request_copy import with_headers
 
 _LIKE = "write it like http://user:password@proxy.example:3128"
 
@@ -34,17 +35,8 @@ def proxy_at(url: str) -> httpx.Proxy:
 async def with_credentials(request: httpx.Request, credentials: str) -> httpx.Request:
     """Return a copy of the request to send through a proxy that asks for these credentials.
 
-    A copy, because attempts, fallbacks and event handlers share the request, and may show it.
+    Others than the proxy never see them: whoever shares the request may show it.
     """
     headers = request.headers.copy()
     headers["Proxy-Authorization"] = credentials
-    sent = httpx.Request(
-        request.method,
-        request.url,
-        headers=headers,
-        stream=request.stream,
-        extensions=request.extensions,
-    )
-    if isinstance(request.stream, httpx.ByteStream):
-        await sent.aread()  # as the request was: what has no content is sent in chunks
-    return sent
+    return await with_headers(request, headers)

@@ -271,3 +271,18 @@ def test_circuits_of_one_name_are_not_shared_as_two() -> None:
     redis: Any = object()
     with pytest.raises(ValueError, match="two breakers are named 'rates'"):
         SharedCircuits(redis, breakers, subscribe=Subscribers().add)
+
+
+async def test_default_policies_are_those_of_sources_without_any() -> None:
+    own = Source(name="own", base_url="http://a", policies=Policies())
+    none = Source(name="none", base_url="http://a")
+    async with ResilientClient(
+        [own, none],
+        random=Random(1),
+        default_policies=Policies(retry=RetrySettings(max_retries=2, base_delay_s=0)),
+        transport=httpx.MockTransport(lambda _: httpx.Response(503)),
+    ) as client:
+        for name in client.sources:
+            await client.get(name, "/")
+    attempts = {name: client.statistics(name).attempts for name in client.sources}
+    assert attempts == {"own": 1, "none": 3}

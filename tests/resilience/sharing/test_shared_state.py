@@ -1,8 +1,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -17,15 +15,9 @@ from tests.resilience.sharing.processes import (
     exchanged,
     processes,
 )
-from tests.valkey import Valkey, valkey
+from tests.valkey import Valkey
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Valkey]:
-    with valkey(tmp_path) as running:
-        yield running
 
 
 async def test_when_one_process_opens_the_others_do_so_for_the_rest_of_its_break(

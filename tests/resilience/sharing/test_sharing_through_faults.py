@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
@@ -20,15 +19,9 @@ from tests.resilience.sharing.processes import (
     exchanged,
     processes,
 )
-from tests.valkey import Valkey, valkey
+from tests.valkey import Valkey
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Valkey]:
-    with valkey(tmp_path) as running:
-        yield running
 
 
 @pytest.fixture
