@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import ipaddress
 import os
 import signal
 import socket
@@ -34,7 +33,7 @@ def control_socket(address: str) -> Iterator[socket.socket]:
             yield bound
         return
     at = HostPort.read(address)
-    if at.host != "localhost" and not ipaddress.ip_address(at.host).is_loopback:
+    if not at.is_loopback:
         raise ValueError(f"the control has no password, so {at} must be loopback; use 127.0.0.1")
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as bound:

@@ -31,11 +31,11 @@ from locust.web import WebUI
 _HERE = Path(__file__).resolve().parent
 sys.path[:] = [str(_HERE.parent) if Path(each).resolve() == _HERE else each for each in sys.path]
 
+from loadgen.hosts import is_loopback  # noqa: E402 - importable only from here on
 from loadgen.locust_pages.access import (  # noqa: E402 - importable only from here on
     LOOPBACK,
     Guard,
     complaint_about_door,
-    is_loopback,
 )
 from loadgen.locust_pages.login import install_login  # noqa: E402
 from loadgen.locust_pages.page import install_page  # noqa: E402
@@ -139,7 +139,7 @@ def _close_door(web_ui: WebUI, settings: PageSettings) -> None:
         base_path = _base_path(web_ui.environment)
         install_login(web_ui, password=settings.web_password or "", base_path=base_path)
     assert web_ui.app is not None  # noqa: S101 - set by WebUI's constructor
-    guard = Guard(web_ui.app.wsgi_app, bound_to_loopback=is_loopback(web_ui.host))
+    guard = Guard(web_ui.app.wsgi_app, bound_to_loopback=is_loopback(web_ui.host.strip("[]")))
     web_ui.app.wsgi_app = guard  # type: ignore[method-assign]
 
 

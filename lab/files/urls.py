@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from lab.files.errors import Wrong, show
 from lab.files.scalars import name
 from lab.files.tree import Node
-from lab.hosts import is_this_machine
+from loadgen.hosts import is_loopback
 
 _SCHEMES = ("http", "https", "tcp")
 
@@ -33,6 +33,6 @@ def this_machine_url(node: Node) -> str:
     """Return an HTTP URL on this machine, without a slash at its end."""
     url = service_url(node)
     host = urlsplit(url).hostname or ""
-    if not url.startswith("http://") or not is_this_machine(host):
+    if not url.startswith("http://") or not is_loopback(host):
         raise Wrong(f"must be an http URL on this machine, got {show(url)}")
     return url

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 from lab.errors import UsageError
 from lab.files import FileError, read_experiment
 from lab.files.errors import show
-from lab.hosts import is_this_machine
 from lab.init.first_files import experiment_text, system_text
+from loadgen.hosts import is_loopback
 
 SYSTEM_FILE, EXPERIMENT_FILE = "system.yaml", "experiment.yaml"
 USUAL_PATH, USUAL_FOLDER = "/", "my-lab"
@@ -103,7 +103,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _say_what_next(folder: Path, url: str | None) -> None:
     host = urlsplit(url or "").hostname or "localhost"
-    allow = "" if is_this_machine(host) else f" --allow-host {host}"
+    allow = "" if is_loopback(host) else f" --allow-host {host}"
     experiment = shlex.quote(str(folder / EXPERIMENT_FILE))
     system = shlex.quote(str(folder / SYSTEM_FILE))
     print(f"wrote {system} and {experiment}; run them with:")

@@ -3,11 +3,12 @@
 Left alone, Locust binds every interface and lets any web page read and start its loads.
 """
 
-import ipaddress
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from loadgen.hosts import is_loopback
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -21,21 +22,11 @@ _OWN_PAGES = frozenset({"same-origin", "none"})  # of Sec-Fetch-Site; `none`: ty
 _REFUSED = "403 Forbidden"
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether *host*, a name or an address without a port, is this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def complaint_about_door(*, host: str, login: bool, password: str | None) -> str | None:
     """Return why the web UI must not be opened on *host*, or None if it may."""
     if login and not password:
         return "--web-login needs a password; set LOCUST_WEB_PASSWORD"
-    if not is_loopback(host) and not login:
+    if not is_loopback(host.strip("[]")) and not login:
         return (
             f"--web-host {host or '*'} shows the web UI to other machines, where anybody could"
             " start loads and faults; set LOCUST_WEB_PASSWORD to ask for a password,"

@@ -1,4 +1,4 @@
-"""Which hosts a load may go to: this machine's own, and those named on the command line."""
+"""Nobody else's hosts: what is this machine, and which other hosts a load may go to."""
 
 from collections.abc import Collection
 from ipaddress import ip_address
@@ -22,7 +22,12 @@ def check_host(url: str, allowed: Collection[str]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address without brackets is of the machine itself (RFC 6761)."""
+    """Tell whether *host* is a name (RFC 6761) or an address of this machine; asks no resolver.
+
+    Args:
+        host: a name in any case, also with the dot of a full name at its end, or an IPv4 or
+            IPv6 address without brackets; an IPv4 address may be mapped into IPv6.
+    """
     name = host.lower().removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
