@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup dev browser run test lint bench clean
+.PHONY: help setup dev browser run test lint schema bench clean
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -40,6 +40,9 @@ lint: $(VENV)/.dev ## style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
+
+schema: $(VENV)/.runtime ## write the JSON Schemas and the tables of keys in docs/ from the models
+	$(BIN)/python -m lab.spec.schema docs
 
 bench: $(VENV)/.dev ## speed against peers, side by side
 	$(BIN)/python -m benchmarks.front_overhead

@@ -12,9 +12,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from lab.files import read_system
 from lab.load_worker import LoadWorker, start_load_worker
 from lab.running import bring_up
+from lab.spec.system import read_system
 from loadgen import Closed, JsonFieldRule, Load, Request, summarise
 
 REQUESTS, TASKS, ROUNDS = 2_000, 4, 5

@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run an experiment and print its table"))
     _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    _add_schema(commands.add_parser("schema", help="print the JSON Schema of a file, for editors"))
     add_init(commands)
     add_up_commands(commands)
     return parser
@@ -82,6 +83,11 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_validate)
 
 
+def _add_schema(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=["experiment", "system"])
+    parser.set_defaults(command=_schema)
+
+
 def _run(options: argparse.Namespace) -> int:
     from lab.run_command import run_command  # noqa: PLC0415 - heavy
     from lab.work import RunOptions  # noqa: PLC0415 - heavy
@@ -103,3 +109,10 @@ def _validate(options: argparse.Namespace) -> int:
     from lab.validate_command import validate_command  # noqa: PLC0415 - heavy
 
     return validate_command(options.files, options.allowed_hosts)
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from lab.spec.schema import as_text  # noqa: PLC0415 - heavy
+
+    print(as_text(options.kind), end="")
+    return 0

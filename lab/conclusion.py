@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from lab.experiment import Experiment
 from lab.plan import Cell
 from lab.record import ResultFolder
 from lab.reports import LANGUAGES, Report, render_markdown
+from lab.spec.experiment import Experiment
 from lab.summary import summarise, write_summary
 from lab.sweep import sweep_rows, write_sweep
 from lab.verdicts import Agreement, check, judge

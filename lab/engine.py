@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from lab.experiment import LocustWorkers
 from lab.load_worker import start_load_worker
 from lab.locust_engine import start_locust_engine
+from lab.spec.load import LocustWorkers
 from loadgen import Load, Samples
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from lab.experiment import Experiment
 from lab.plan import Cell
+from lab.spec.experiment import Experiment
 
 BETWEEN_CELLS_S = 3.0  # a fresh start of the services and the steady state
 UNKNOWN_RUN_S = 1.0

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from lab.errors import UsageError
-from lab.system import System
+from lab.spec.system import System
 from loadgen.hosts import is_loopback
 
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from lab.experiment import Client, Experiment
-from lab.experiment import Request as RequestTemplate
 from lab.plan import Cell
+from lab.spec.clients import Client
+from lab.spec.experiment import Experiment
+from lab.spec.load import Request as RequestTemplate
 from loadgen import Closed, Load, Open, Request, Stage
 
 STEADY_STATE_REQUESTS = 20

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
 from lab.errors import NoValidData, UsageError
-from lab.experiment import LocustWorkers
+from lab.spec.load import LocustWorkers
 from loadgen import Load, Samples
 from loadgen.locust_run import LocustFailedError, LocustSession, start_locust
 

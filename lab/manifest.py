@@ -11,7 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from lab.experiment import Experiment
+from pydantic import BaseModel
+
+from lab.spec.experiment import Experiment
 
 FORMAT_VERSION = 1  # 1: the first
 PACKAGES = ("aiohttp", "fastapi", "httpx", "pybreaker", "redis", "stamina", "uvicorn", "uvloop")
@@ -37,7 +39,10 @@ def first_manifest(experiment: Experiment, *, seed: int, started: datetime) -> d
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON is what it is
-    """Turn nested dataclasses, mappings, tuples and paths into JSON-ready values."""
+    """Turn nested models, dataclasses, mappings, tuples and paths into JSON-ready values."""
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields.items()
+        return {name: plain(getattr(value, name)) for name, info in fields if not info.exclude}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value) if field.init]
         return {name: plain(getattr(value, name)) for name in names}

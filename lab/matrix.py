@@ -5,13 +5,13 @@ from rich.console import Console
 from lab.conclusion import conclude, exit_code_of
 from lab.engine import Engine
 from lab.estimate import Estimate
-from lab.experiment import Experiment
 from lab.plan import parse_selection, plan
 from lab.progress import Progress
 from lab.record import ResultFolder
 from lab.reports import LANGUAGES, TerminalReport
 from lab.runner import Runner
 from lab.running import RunningSystem
+from lab.spec.experiment import Experiment
 from lab.work import Conclusion, RunOptions
 
 

@@ -5,7 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from lab.errors import UsageError
-from lab.experiment import Client, Condition, Experiment, Override
+from lab.spec.clients import Client
+from lab.spec.expectations import Override
+from lab.spec.experiment import Experiment
+from lab.spec.faults import Condition
 
 
 class SelectionError(UsageError):

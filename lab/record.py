@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lab.errors import UsageError
-from lab.experiment import REQUEST_FIGURES
+from lab.spec.expectations import REQUEST_FIGURES
 from loadgen import Sample, Samples, Summary
 
 SAMPLE_COLUMNS = Sample._fields[:6]  # up to `error`; `request` is the row's number in its run

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from lab.control import NoAnswerError, ask
-from lab.experiment import ERROR_CLASS
 from lab.running import RunningSystem
-from lab.system import Service
+from lab.spec.system import Service
 from loadgen import Load, Samples
+from loadgen.outcomes import ERROR_CLASS
 
 WITHIN_S = 2.0
 

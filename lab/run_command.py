@@ -12,8 +12,6 @@ from rich.console import Console, RenderableType
 from lab import redis_server
 from lab.engine import start_engine
 from lab.errors import NoValidData
-from lab.experiment import Experiment
-from lab.files import read_experiment
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
 from lab.locust_engine import call_for_workers, require_locust
@@ -21,6 +19,8 @@ from lab.manifest import first_manifest
 from lab.matrix import MatrixWork
 from lab.record import ResultFolder
 from lab.running import bring_up
+from lab.spec.experiment import Experiment
+from lab.spec.reading import read_experiment
 from lab.timeline.work import TimelineWork
 from lab.work import RunOptions, Work
 

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from lab.control import NoAnswerError, ask
 from lab.engine import Engine
 from lab.errors import NoValidData
-from lab.experiment import Experiment
-from lab.fault_kinds import ChaosFault, LinkFault
 from lab.faults import StillOn, applied, is_off
 from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
 from lab.manifest import plain
@@ -19,8 +17,10 @@ from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
 from lab.reply_counts import count_replies, disagreement
 from lab.running import RunningSystem
+from lab.spec.experiment import Experiment
+from lab.spec.fault_documents import ChaosFault, LinkFault
+from lab.spec.system import Counter
 from lab.steady_state import check_steady_state
-from lab.system import Counter
 from loadgen import Closed, Load, Samples, Summary, summarise
 
 COUNTER_TIMEOUT_S = 2.0

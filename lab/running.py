@@ -21,7 +21,7 @@ from lab.links.place import Place
 from lab.links.places import Places, Site, placed_on
 from lab.links.routes import seen_from
 from lab.readiness import Probe, http_probe, redis_probe, tcp_probe
-from lab.system import LOAD, Link, Service, System
+from lab.spec.system import LOAD, Link, Service, System
 from lab.templates import fill
 
 STOP_GRACE_S = 5.0

@@ -7,8 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from lab.experiment import ERROR_CLASS, REQUEST_FIGURES, SPEED_FIGURES
 from lab.plan import Cell
+from lab.spec.expectations import REQUEST_FIGURES
+from lab.spec.outcome import SPEED_FIGURES
+from loadgen.outcomes import ERROR_CLASS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.experiment import ERROR_CLASS, Client
+from lab.spec.clients import Client
 from lab.summary import CellSummary
+from loadgen.outcomes import ERROR_CLASS
 
 COSTS = ("mean_ms", "p95_ms", "attempts_per_request")
 _DIGITS = {"attempts_per_request": 2}  # to which costs are compared; times to a tenth of a ms

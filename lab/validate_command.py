@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import UsageError
-from lab.experiment import Experiment, Timeline
-from lab.files import read_experiment
 from lab.hosts import check_hosts
 from lab.plan import plan
+from lab.spec.experiment import Experiment
+from lab.spec.reading import read_experiment
+from lab.spec.timeline import Timeline
 
 
 def validate_command(files: Sequence[Path], allowed_hosts: Sequence[str] = ()) -> int:

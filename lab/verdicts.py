@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.experiment import Comparison, Expectation, PublishedFigure
+from lab.spec.expectations import Comparison, Expectation, PublishedFigure
 from lab.summary import CellSummary
 
 _COMPARE: dict[Comparison, Callable[[float, float], bool]] = {

@@ -20,19 +20,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from lab.fault_kinds import (
-    BurnFault,
-    ChaosFault,
-    ExtensionFault,
-    Fault,
-    FilesFault,
-    FlapFault,
-    FlushFault,
-    LinkFault,
-    MemoryFault,
-    ProcessFault,
-    RestartFault,
-)
 from lab.faults.burn import burn_fault
 from lab.faults.chaos import chaos_fault, is_off
 from lab.faults.descriptors import files_fault
@@ -45,6 +32,18 @@ from lab.faults.process import process_fault
 from lab.faults.restart import restart_fault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
+from lab.spec.extensions import ExtensionFault
+from lab.spec.fault_documents import ChaosFault, LinkFault
+from lab.spec.faults import (
+    BurnFault,
+    Fault,
+    FilesFault,
+    FlapFault,
+    FlushFault,
+    MemoryFault,
+    ProcessFault,
+    RestartFault,
+)
 
 _Applied = AbstractAsyncContextManager[StillOn]
 _BY_KIND: Mapping[type, Callable[[Any, RunningSystem], _Applied]] = {

@@ -9,9 +9,9 @@ import httpx
 
 from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
-from lab.fault_kinds import ChaosFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
+from lab.spec.fault_documents import ChaosFault
 
 LEASE_S = 5.0
 RENEW_EVERY_S = 1.5

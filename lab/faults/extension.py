@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lab.errors import LabError, NoValidData
 from lab.extensions import Target
-from lab.fault_kinds import ExtensionFault
 from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
+from lab.spec.extensions import ExtensionFault
 from loadgen.code import describe, load_object
 
 WITHIN_S = 10.0

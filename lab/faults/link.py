@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.fault_kinds import LinkFault
 from lab.faults.chaos import LEASE_S, RENEW_EVERY_S
 from lab.faults.still_on import StillOn
 from lab.links.place import Place
 from lab.running import RunningSystem
+from lab.spec.fault_documents import LinkFault
 
 
 @asynccontextmanager

@@ -9,10 +9,11 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from lab.errors import UsageError
-from lab.files import FileError, read_experiment
-from lab.files.errors import show
 from lab.init.first_files import experiment_text, system_text
+from lab.spec.problems import FileError
+from lab.spec.reading import read_experiment
 from loadgen.hosts import is_loopback
+from loadgen.quantities import show
 
 SYSTEM_FILE, EXPERIMENT_FILE = "system.yaml", "experiment.yaml"
 USUAL_PATH, USUAL_FOLDER = "/", "my-lab"

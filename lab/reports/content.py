@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.experiment import ERROR_CLASS
 from lab.summary import CellSummary, Spread
 from lab.sweep import SweepRow
 from lab.verdicts import Outcome, Verdict
+from loadgen.outcomes import ERROR_CLASS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.experiment import ERROR_CLASS, REQUEST_FIGURES
 from lab.reports.content import Report
 from lab.reports.numbers import write, write_share
 from lab.reports.wording import Words
+from lab.spec.expectations import REQUEST_FIGURES
 from lab.sweep import COSTS, SweepRow
+from loadgen.outcomes import ERROR_CLASS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from lab.experiment import Event
 from lab.faults import applied
 from lab.running import RunningSystem
+from lab.spec.timeline import Event
 from lab.timeline.clock import TimelineClock
 from lab.timeline.phases import Span
 

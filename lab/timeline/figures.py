@@ -4,11 +4,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.experiment import ERROR_CLASS, SPEED_FIGURES, Timeline
+from lab.spec.outcome import SPEED_FIGURES
+from lab.spec.timeline import WHOLE, Timeline
 from lab.timeline.breaker import Reading
-from lab.timeline.phases import WHOLE, Span, row_names, stretches
+from lab.timeline.phases import Span, row_names, stretches
 from lab.timeline.recovery import EVENT_FIGURES, event_figures
 from loadgen import Sample, Samples, summarise
+from loadgen.outcomes import ERROR_CLASS
 
 LATE_S = 0.1  # a request that was sent later than this after it was due had no free connection
 REQUESTS = "requests"

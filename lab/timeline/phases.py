@@ -7,12 +7,7 @@ A phase is called by the events that are on, or by those that ended last: `befor
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.experiment import Event, Timeline
-
-BEFORE = "before"
-AFTER = "after "
-TOGETHER = " + "
-WHOLE = "whole"  # the name of the row that all phases make up
+from lab.spec.timeline import AFTER, BEFORE, TOGETHER, WHOLE, Event, Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

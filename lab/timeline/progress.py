@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from lab.estimate import in_words
-from lab.experiment import Timeline
-from lab.timeline.phases import WHOLE
+from lab.spec.timeline import WHOLE, Timeline
 
 if TYPE_CHECKING:
     from lab.timeline.runner import TimelineRun

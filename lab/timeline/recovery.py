@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from lab.experiment import Timeline
+from lab.spec.timeline import Timeline
 from lab.timeline.breaker import OPEN, Reading
 from lab.timeline.phases import Span
 from loadgen import Sample, Samples

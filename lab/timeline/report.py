@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.experiment import ERROR_CLASS, Experiment, Timeline
 from lab.reports import Report, Words
 from lab.reports.numbers import write, write_plain, write_share, write_spread
 from lab.reports.remarks import remarks
+from lab.spec.experiment import Experiment
+from lab.spec.timeline import WHOLE, Timeline
 from lab.summary import CellSummary, Spread
 from lab.timeline.figures import SENDING_FIGURES
 from lab.timeline.page import Page, Section
-from lab.timeline.phases import WHOLE, phase_names
+from lab.timeline.phases import phase_names
 from lab.timeline.recovery import EVENT_FIGURES
 from lab.timeline.runner import TimelineRun
 from lab.timeline.wording import TimelineWords
 from lab.verdicts import Agreement, Outcome, Verdict
+from loadgen.outcomes import ERROR_CLASS
 
 _SHARES = ("budget_spent", "worst_second")
 _PERCENTILES = ("p50_ms", "p99_ms", "max_ms")

@@ -8,13 +8,16 @@ from datetime import UTC, datetime
 
 from lab.engine import Engine
 from lab.errors import LabError, NoValidData
-from lab.experiment import Client, Condition, Experiment, Timeline
-from lab.fault_kinds import ChaosFault
 from lab.faults import is_off
 from lab.loads import load_for, steady_state_load
 from lab.plan import Cell
 from lab.record import ResultFolder, rounded
 from lab.running import RunningSystem
+from lab.spec.clients import Client
+from lab.spec.experiment import Experiment
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.faults import Condition
+from lab.spec.timeline import Timeline
 from lab.steady_state import check_steady_state
 from lab.timeline.breaker import BreakerWatch, Reading
 from lab.timeline.clock import TimelineClock

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from lab.engine import Engine
-from lab.experiment import Timeline
+from lab.spec.timeline import Timeline
 from lab.timeline.clock import TimelineClock
 from loadgen import Closed, Load, Open, Samples
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
-from lab.experiment import Expectation
+from lab.spec.expectations import Expectation
 from lab.summary import CellSummary, Spread
 from lab.timeline.figures import BUDGET_FIGURES, REQUESTS, figure_names
 from lab.timeline.runner import TimelineRun

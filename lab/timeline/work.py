@@ -4,11 +4,12 @@ from rich.console import Console
 
 from lab.conclusion import AS_EXPECTED, EXPECTATION_FAILED, NO_VALID_DATA
 from lab.engine import Engine
-from lab.experiment import Client, Experiment
 from lab.plan import SelectionError, parse_selection, pick_clients
 from lab.record import ResultFolder
 from lab.reports import LANGUAGES
 from lab.running import RunningSystem
+from lab.spec.clients import Client
+from lab.spec.experiment import Experiment
 from lab.timeline.page import TerminalPage, markdown
 from lab.timeline.phases import row_names
 from lab.timeline.progress import TimelineProgress

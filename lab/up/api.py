@@ -40,11 +40,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lab.errors import LabError, NoValidData, UsageError
-from lab.files import read_ad_hoc_fault
-from lab.files.errors import Wrong, show
-from lab.files.units import duration_s
+from lab.spec.reading import read_ad_hoc_fault
 from lab.up.errors import RefusedError
 from lab.up.live_system import LiveSystem, fault_status
+from loadgen.quantities import QuantityError, duration_s, show
 
 LARGEST_BODY_BYTES = 64 * 1024
 
@@ -136,7 +135,7 @@ def _for_s(value: object) -> float | None:
         return None
     try:
         seconds = float(duration_s(str(value)))
-    except Wrong as wrong:
+    except QuantityError as wrong:
         raise UsageError(f"for {wrong.what}; {wrong.advice or 'write e.g. 30s'}") from None
     if not seconds:
         raise UsageError("for must be more than 0, got 0; write e.g. 30s")

@@ -22,7 +22,7 @@ from lab.locust_engine import require_locust
 from lab.ports import can_listen, free_port
 from lab.readiness import http_probe
 from lab.running import PROBE_EVERY_S, RunningSystem
-from lab.system import Service, System
+from lab.spec.system import Service, System
 
 LOCUSTFILE = Path(loadgen.__file__).with_name("locustfile.py")
 LOG = "locust.ui"  # no service can have this name

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab.errors import UsageError
-from lab.files.errors import show, suggest
+from lab.spec.problems import suggest
+from loadgen.quantities import show
 
 ENDING = ".sock"
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,39}", re.ASCII)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from lab.estimate import Estimate, in_words
-from lab.files import read_experiment
 from lab.loads import with_query
 from lab.manifest import plain
 from lab.plan import plan
 from lab.ports import free_port
 from lab.record import ResultFolder
+from lab.spec.reading import read_experiment
 from tests.lab.small_experiment import write_experiment
 
 

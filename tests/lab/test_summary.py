@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.experiment import Client, Condition
 from lab.plan import Cell
+from lab.spec.clients import Client
+from lab.spec.faults import Condition
 from lab.summary import RunsError, Spread, summarise, write_summary
 from tests.lab.runs_file import run, table184_rows, write_runs
 

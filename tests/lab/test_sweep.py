@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.experiment import Client
-from lab.files import read_experiment
 from lab.plan import Selection, plan
 from lab.reports import LANGUAGES, Report, render_markdown
+from lab.spec.clients import Client
+from lab.spec.reading import read_experiment
 from lab.summary import CellSummary, Spread
 from lab.sweep import SweepRow, sweep_rows, write_sweep
-from tests.lab.files.folder import EXPERIMENT, write_folder
+from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 CLASSES = ("fresh", "stale")
 SWEEP = """\

@@ -1,6 +1,6 @@
 import pytest
 
-from lab.experiment import Comparison, Expectation, PublishedFigure
+from lab.spec.expectations import Comparison, Expectation, PublishedFigure
 from lab.summary import CellSummary, Spread
 from lab.verdicts import Agreement, Verdict, check, judge
 

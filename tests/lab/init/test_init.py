@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import main
-from lab.files import read_experiment
+from lab.spec.reading import read_experiment
 
 RUN = "python -m http.server {port} --bind 127.0.0.1"
 

@@ -9,10 +9,11 @@ import pytest
 
 from fault_proxy.faults.documents import AnyFault
 from fault_proxy.faults.wire import read_fault
-from lab.fault_kinds import LinkFault
-from lab.files import FileError, read_experiment, read_system
-from lab.system import Link
-from tests.lab.files.folder import EXPERIMENT, SYSTEM, write_folder
+from lab.spec.fault_documents import LinkFault
+from lab.spec.problems import FileError
+from lab.spec.reading import read_experiment
+from lab.spec.system import Link, read_system
+from tests.lab.spec.folder import EXPERIMENT, SYSTEM, write_folder
 
 FAULTS: dict[str, dict[str, object]] = {
     "latency: 200ms, jitter: 50ms, direction: upstream, share: 30 %, seed: 7": {

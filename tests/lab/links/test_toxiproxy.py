@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from lab.errors import NoValidData
-from lab.fault_kinds import LinkFault
 from lab.faults import applied
 from lab.keeper import Keeper
 from lab.links.places import Site, placed_on
 from lab.running import RunningSystem
-from lab.system import LOAD, Link, Service, System
+from lab.spec.fault_documents import LinkFault
+from lab.spec.system import LOAD, Link, Service, System
 from tests.lab.links.toxiproxy_stand_in import StandIn, toxiproxy
 from tests.lab.small_experiment import SYSTEM
 from tests.lab.up.running_lab import lab_up, runtime_folder, until

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from lab.experiment import Expectation
-from lab.files.bounds import Names
-from lab.files.reference import read_reference
 from lab.reports import Report
+from lab.spec.expectations import Expectation, Names, read_reference
 from lab.summary import summarise
 from lab.verdicts import check, judge
 from tests.lab.runs_file import table184_rows, write_runs

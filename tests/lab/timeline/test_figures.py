@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.experiment import Event, Objective, Timeline
-from lab.fault_kinds import ChaosFault
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.timeline import Event, Objective, Timeline
 from lab.timeline.breaker import Reading
 from lab.timeline.figures import Observed, figures_by_row, samples_by_phase
 from lab.timeline.phases import Span

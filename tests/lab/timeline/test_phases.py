@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.experiment import Event, Timeline
-from lab.fault_kinds import ChaosFault
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.timeline import Event, Timeline
 from lab.timeline.phases import Span, phase_names, planned, row_names, stretches
 from loadgen import Stage
 

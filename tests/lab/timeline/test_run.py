@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.files import read_experiment
 from lab.plan import SelectionError
+from lab.spec.reading import read_experiment
 from lab.timeline.work import TimelineWork
 from lab.work import RunOptions
 from tests.lab.small_experiment import LabProcess, rows, write_experiment

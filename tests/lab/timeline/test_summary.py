@@ -7,19 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab.experiment import (
-    Client,
-    Event,
-    Expectation,
-    Experiment,
-    Load,
-    Objective,
-    Request,
-    Timeline,
-)
-from lab.fault_kinds import ChaosFault
 from lab.reports import LANGUAGES
-from lab.system import System
+from lab.spec.clients import Client
+from lab.spec.expectations import Expectation
+from lab.spec.experiment import Experiment
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.load import Load, Request
+from lab.spec.system import System
+from lab.spec.timeline import Event, Objective, Timeline
 from lab.timeline.figures import Figures
 from lab.timeline.page import TerminalPage, markdown
 from lab.timeline.phases import row_names

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from lab.cli import main
-from lab.files import read_system
+from lab.spec.system import read_system
 from lab.up import locust_ui
 from tests.lab.small_experiment import SYSTEM, write_experiment
 from tests.lab.up.running_lab import RunningLab, get, lab_up, until
