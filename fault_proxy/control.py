@@ -9,8 +9,8 @@
     GET    /stats         connections, bytes, requests, and how many of them were hit
 
 A document has a `kind` and the fields of that kind in `fault_proxy.faults.documents`, in camel
-case: {"kind": "latency", "delayMs": 200, "rate": 0.5, "ttlS": 5}. Unknown fields and values out
-of range: 422, nothing changed. All errors are `application/problem+json` (RFC 9457).
+case: {"kind": "latency", "delayMs": 200, "probability": 0.5, "ttlS": 5}. Unknown fields and values
+out of range: 422, nothing changed. All errors are `application/problem+json` (RFC 9457).
 """
 
 from collections.abc import Mapping

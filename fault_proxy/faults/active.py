@@ -28,14 +28,14 @@ class ActiveFault:
         self.dice = random.Random(self.fault.seed)
         self.standing_dice = random.Random(f"{self.fault.seed} standing")
 
-    def roll_connection(self, rate: float, *, is_standing: bool) -> random.Random | None:
+    def roll_connection(self, probability: float, *, is_standing: bool) -> random.Random | None:
         """Return the chance of a connection that is hit, None for one that is not.
 
         Two numbers are drawn for each connection, in the order of their arrival.
         """
         dice = self.standing_dice if is_standing else self.dice
         roll, seed = dice.random(), dice.getrandbits(64)
-        if roll >= rate:
+        if roll >= probability:
             return None
         self.touched += 1
         return random.Random(seed)

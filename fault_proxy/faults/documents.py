@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 Direction = Literal["upstream", "downstream"]
 _Directions = Literal["upstream", "downstream", "both"]
-_Rate = Annotated[
+_Probability = Annotated[
     float,
     Field(
         strict=True,
@@ -89,7 +89,7 @@ class ByteFault(Fault):
             examples=["downstream"],
         ),
     ] = "both"
-    rate: _Rate = 1.0  # of connections hit
+    probability: _Probability = 1.0  # of connections hit
 
     @property
     def directions(self) -> tuple[Direction, ...]:
@@ -136,12 +136,12 @@ class RequestFault(Fault):
 class RolledRequestFault(RequestFault):
     """A fault that hits a share of the requests."""
 
-    rate: _Rate = 1.0  # of matching requests hit
+    probability: _Probability = 1.0  # of matching requests hit
 
     @property
     def may_hit(self) -> bool:
-        """Whether the rate is above 0."""
-        return self.rate > 0
+        """Whether the probability is above 0."""
+        return self.probability > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -168,13 +168,13 @@ class Bandwidth(ByteFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Slicing(ByteFault):
+class Slice(ByteFault):
     """Bytes arrive in pieces, with a pause after each."""
 
     figure: ClassVar = "piece_bytes"
     piece_bytes: _PieceBytes
-    pause_ms: _Pause = 10.0
-    kind: Literal["slicing"] = "slicing"
+    every_ms: _Pause = 10.0
+    kind: Literal["slice"] = "slice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -203,18 +203,18 @@ class Reset(ByteFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Refused(Fault):
+class Refuse(Fault):
     """Nobody listens: a connect is refused. Connections that stand are left alone.
 
-    It concerns all connects: there is neither a rate nor a direction. `Reset` with a rate comes
+    It concerns all connects: there is neither a probability nor a direction. `Reset` with one comes
     nearest to refusing a share.
     """
 
-    kind: Literal["refused"] = "refused"
+    kind: Literal["refuse"] = "refuse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class HalfClosed(ByteFault):
+class HalfClose(ByteFault):
     """The stream ends (FIN) after `after_bytes`, while the other direction goes on.
 
     Later bytes of the direction are lost. A closed stream stays closed when the fault ends.
@@ -223,7 +223,7 @@ class HalfClosed(ByteFault):
     after_bytes: Annotated[
         _Bytes, Field(description="hit once so many have passed", examples=[4096])
     ] = 0
-    kind: Literal["halfClosed"] = "halfClosed"
+    kind: Literal["halfClose"] = "halfClose"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -236,12 +236,12 @@ class Limit(ByteFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Corruption(ByteFault):
+class Corrupt(ByteFault):
     """A share of the bytes arrives as other bytes."""
 
     figure: ClassVar = "share"
     share: Annotated[float, Field(strict=True, gt=0, le=1, examples=[0.01])]
-    kind: Literal["corruption"] = "corruption"
+    kind: Literal["corrupt"] = "corrupt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -270,12 +270,12 @@ class Drip(RolledRequestFault):
 
     figure: ClassVar = "piece_bytes"
     piece_bytes: Annotated[_PieceBytes, Field(examples=[1])] = 1
-    pause_ms: _Pause = 100.0
+    every_ms: _Pause = 100.0
     kind: Literal["drip"] = "drip"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class Truncation(RolledRequestFault):
+class Truncate(RolledRequestFault):
     """The connection closes after `keep_bytes` of the reply's body, as it is framed on the wire.
 
     It closes one byte before the end of a body that is shorter: a truncated reply never is whole.
@@ -284,7 +284,7 @@ class Truncation(RolledRequestFault):
     keep_bytes: Annotated[
         _Bytes, Field(description="how much of the body arrives", examples=[100])
     ] = 0
-    kind: Literal["truncation"] = "truncation"
+    kind: Literal["truncate"] = "truncate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -305,6 +305,6 @@ class Renewal:
     ttl_s: _LeaseSeconds  # from now
 
 
-AnyByteFault = Latency | Bandwidth | Slicing | BlackHole | Reset | HalfClosed | Limit | Corruption
-AnyRequestFault = Status | Delay | Drip | Truncation | FailFirst
-AnyFault = AnyByteFault | AnyRequestFault | Refused
+AnyByteFault = Latency | Bandwidth | Slice | BlackHole | Reset | HalfClose | Limit | Corrupt
+AnyRequestFault = Status | Delay | Drip | Truncate | FailFirst
+AnyFault = AnyByteFault | AnyRequestFault | Refuse

@@ -33,7 +33,7 @@ class ProxyPlace:
         connections would notice nothing.
         """
         fault_id = await self._post(document)
-        if document["kind"] == "refused":
+        if document["kind"] == "refuse":
             await self._post({"kind": "reset", "ttlS": _AT_ONCE_S})
         return fault_id
 

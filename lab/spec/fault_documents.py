@@ -1,8 +1,9 @@
 """Faults that a service's own injector or a proxy on a link makes, as keys of a file.
 
-Their models are `chaos.document` and `fault_proxy.faults.documents`; the keys come out of them.
-A field whose name ends in its unit has a key without it and takes a text with one: `delay_ms` of a
-model is `delayMs: 500` on the wire and `delay: 500ms` in a file, with the same range.
+Their models are `chaos.document` and `fault_proxy.faults.documents`; the keys come out of them. A
+field has one name: `fail_first` in code and file is `failFirst` on the wire. Where it ends in a
+unit of time, a file leaves that to the value: `delay_ms` is `delayMs: 500` on the wire and
+`delay: 500ms` in a file, with the same range.
 """
 
 import inspect
@@ -12,7 +13,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, TypeAdapter, ValidationInfo, create_model
-from pydantic.alias_generators import to_camel
+from pydantic.alias_generators import to_camel, to_snake
 
 from chaos.document import ChaosDocument
 from fault_proxy.faults.documents import AnyFault
@@ -41,19 +42,6 @@ from lab.spec.yaml_tree import MappingNode, Node, describe
 
 Schema = Mapping[str, Any]
 _OF_THE_LAB = {"name", "kind", "ttl_s"}  # which names no fault and sets the leases itself
-_KIND_KEYS = {  # of the proxy's kinds that a file calls otherwise
-    "slicing": "slice",
-    "refused": "refuse",
-    "halfClosed": "halfClose",
-    "corruption": "corrupt",
-    "truncation": "truncate",
-}
-_KEYS = {  # of fields that a file calls otherwise than without their unit
-    "pause_ms": "every",
-    "after_bytes": "afterBytes",
-    "after_ms": "afterTime",
-    "rate": "share",
-}
 _CHOICES = {"body": "way to spoil a body", "method": "method in capitals that a fault can be for"}
 _BYTES_PER_KIB = 1024
 
@@ -119,8 +107,7 @@ def _field(field: str, schema: Schema, *, alias: str | None = None) -> tuple[Any
     unit = next((each for each in _UNITS if field.endswith(each.ending)), None)
     parse, form = _parser(field, limits, unit)
     example = limits.get("examples", ["…"])[0]
-    without_unit = field.removesuffix("_ms").removesuffix("_s").removesuffix("_bytes")
-    key = alias or _KEYS.get(field) or to_camel(without_unit)
+    key = alias or field.removesuffix("_ms").removesuffix("_s")
     about = Field(
         alias=key,
         examples=[unit.tell(example) if unit else _plain(example, limits)],
@@ -264,7 +251,8 @@ def _chaos_keys() -> type[_Chaos]:
     return keys
 
 
-def _link_keys(model: Any) -> type[_OnALink]:  # noqa: ANN401 - one of the classes of AnyFault
+def link_keys(model: Any) -> type[_OnALink]:  # noqa: ANN401 - one of the classes of AnyFault
+    """Return the model of the keys that a file has for a fault of the proxy."""
     schema = TypeAdapter(model).json_schema(by_alias=False)
     key = _key_of(model)
     if model.figure is None:
@@ -288,7 +276,7 @@ def _link_keys(model: Any) -> type[_OnALink]:  # noqa: ANN401 - one of the class
 
 
 def _key_of(model: Any) -> str:  # noqa: ANN401
-    return _KIND_KEYS.get(_wire_kind(model), _wire_kind(model))
+    return to_snake(_wire_kind(model))
 
 
 def _wire_kind(model: Any) -> str:  # noqa: ANN401
@@ -297,7 +285,7 @@ def _wire_kind(model: Any) -> str:  # noqa: ANN401
 
 
 CHAOS_KEYS = _chaos_keys()
-LINK_KEYS = {_key_of(model): _link_keys(model) for model in get_args(AnyFault)}
+LINK_KEYS = {_key_of(model): link_keys(model) for model in get_args(AnyFault)}
 _WIRE_KINDS = {_key_of(model): _wire_kind(model) for model in get_args(AnyFault)}
 
 

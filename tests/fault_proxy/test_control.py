@@ -18,7 +18,7 @@ async def control(echoing: Proxy) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_a_fault_is_put_on_told_renewed_and_taken_off(control: httpx.AsyncClient) -> None:
-    document = {"kind": "latency", "delayMs": 5, "rate": 0.5, "ttlS": 60}
+    document = {"kind": "latency", "delayMs": 5, "probability": 0.5, "ttlS": 60}
     created = await control.post("/faults", json=document)
     assert created.status_code == 201
     told = created.json()
@@ -39,7 +39,7 @@ async def test_a_fault_is_put_on_told_renewed_and_taken_off(control: httpx.Async
 
 
 async def test_all_faults_are_taken_off_at_once(control: httpx.AsyncClient) -> None:
-    for kind in ("blackHole", "refused", "status"):
+    for kind in ("blackHole", "refuse", "status"):
         await control.post("/faults", json={"kind": kind})
 
     assert len((await control.get("/faults")).json()["faults"]) == 3

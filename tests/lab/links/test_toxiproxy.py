@@ -55,7 +55,7 @@ async def test_faults_come_together_and_go_and_so_does_the_proxy(
         assert (proxy["upstream"], proxy["enabled"]) == ("127.0.0.1:8080", True)
         assert system.expand("{rates.url}") == f"http://{proxy['listen']}"
 
-        slow = fault(kind="latency", delayMs=200, direction="downstream", rate=0.5)
+        slow = fault(kind="latency", delayMs=200, direction="downstream", probability=0.5)
         chance = random.Random(1)
         async with applied(slow, system, chance) as is_slow:
             assert [toxic["type"] for toxic in proxy["toxics"]] == ["latency"]
@@ -78,7 +78,7 @@ async def test_connects_are_refused_until_the_last_fault_that_asks_for_it_ends(
     async with led_through(server.url, tmp_path) as system:
         [proxy] = server.proxies.values()
         place = system.place(LINK)
-        first, second = [await place.put_on({"kind": "refused"}) for _ in range(2)]
+        first, second = [await place.put_on({"kind": "refuse"}) for _ in range(2)]
         assert not proxy["enabled"]
         assert await place.is_on(first)
         await place.take_off(first)
@@ -102,7 +102,7 @@ def test_a_lab_that_is_killed_leaves_no_fault_in_the_server(
         runtime_folder() as runtime,
         lab_up(tmp_path, runtime, system, links=[str(LINK)]) as lab,
     ):
-        document = {"link": str(LINK), "blackHole": "true"}
+        document = {"link": str(LINK), "black_hole": "true"}
         assert lab.ask("POST", "/faults", json=document).status_code == 201
         assert [len(proxy["toxics"]) for proxy in server.proxies.values()] == [2]
         lab.process.process.kill()

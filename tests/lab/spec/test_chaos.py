@@ -9,8 +9,8 @@ from lab.spec.reading import read_experiment
 from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 WIDEST = (
-    "delay: 10 min, jitter: 10 min, flap: 24 h, status: 599, failFirst: 1000000000, "
-    "retryAfter: 24 h, seed: 1000000000"
+    "delay: 10 min, jitter: 10 min, flap: 24 h, status: 599, fail_first: 1000000000, "
+    "retry_after: 24 h, seed: 1000000000"
 )
 
 

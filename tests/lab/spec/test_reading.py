@@ -79,7 +79,9 @@ def test_services_stand_after_those_that_they_need(tmp_path: Path) -> None:
 
 
 def test_every_chaos_key_becomes_the_wire_name_and_unit(tmp_path: Path) -> None:
-    keys = "failure: 30 %, status: 503, delay: 1.5 s, jitter: 20 ms, failFirst: 3, retryAfter: 2 s"
+    keys = (
+        "failure: 30 %, status: 503, delay: 1.5 s, jitter: 20 ms, fail_first: 3, retry_after: 2 s"
+    )
     more = "body: drip, hang: true, flap: 2 s, match: {path: /rates, method: GET}, seed: 7"
     text = EXPERIMENT.replace("failure: 0.3", f"{keys}, {more}")
 
