@@ -26,7 +26,7 @@ from lab.spec.models import Entry, Spec, entries, made, mapping, reading_of, say
 from lab.spec.problems import Wrong, nearest
 from lab.spec.quantities import Line, Mebibytes, Seconds, whole_number
 from lab.spec.system import Service
-from lab.spec.yaml_tree import MappingNode, Node
+from lab.spec.yaml_tree import MappingNode, Node, describe
 from loadgen.quantities import show
 
 FAULT_EXAMPLE = "[{chaos: rates, failure: 30 %}]"
@@ -206,12 +206,8 @@ def read_fault(node: Node, info: ValidationInfo) -> Fault:
         ValidationError: its values are.
     """
     if not isinstance(node, MappingNode):
-        try:
-            mapping(node)
-        except Wrong as wrong:
-            wrong.name, wrong.advice = "fault", f"write e.g. {FAULT_EXAMPLE}"
-            raise
-    node = mapping(node)
+        what = f"must be a mapping (key: value), got {describe(node)}"
+        raise Wrong(what, name="fault", advice=f"write e.g. {FAULT_EXAMPLE}")
     kind = _kind_of(node, reading_of(info).extensions.faults)
     fault: Fault
     if kind == "chaos":

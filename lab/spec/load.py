@@ -127,10 +127,17 @@ class Sized(Spec):
 
     def value_problems(self) -> Iterator[Wrong]:
         """Yield a rate at which nothing, or too much, falls due."""
-        number = (self.duration_s or 0) * (self.rate_per_s or 0)
-        if self.duration_s and self.rate_per_s and not 1 <= round(number) <= MAX_REQUESTS:
-            what = f"rate comes to {number:g} requests, must be 1 to {MAX_REQUESTS}"
-            yield Wrong(what, name="", advice="change for", at="rate")
+        if self.duration_s and self.rate_per_s:
+            wrong = why_wrong_number(self.duration_s * self.rate_per_s)
+            if wrong:
+                yield Wrong(f"rate {wrong}", name="", advice="change for", at="rate")
+
+
+def why_wrong_number(requests: float, where: str = "") -> str | None:
+    """Return why a rate over a time must not come to so many *requests*; None if it may."""
+    if 1 <= round(requests) <= MAX_REQUESTS:
+        return None
+    return f"comes to {requests:g} requests{where}, must be 1 to {MAX_REQUESTS}"
 
 
 def _beside(key: str, other: str, advice: str) -> Wrong:

@@ -16,11 +16,11 @@ from lab.spec.experiment import Experiment
 from lab.spec.extensions import INSTALLED, read_extensions
 from lab.spec.fault_documents import CHAOS_KEYS
 from lab.spec.faults import FAULT_EXAMPLE, KINDS, Fault, read_fault
-from lab.spec.load import Load
+from lab.spec.load import Load, why_wrong_number
 from lab.spec.models import Reading, Spec, made, mapping, read, root, says
 from lab.spec.names import check_bounds, check_fault, check_names
 from lab.spec.outcome import is_built_in_rule
-from lab.spec.problems import START, FileError, Problems
+from lab.spec.problems import START, FileError, Problems, Wrong
 from lab.spec.system import System
 from lab.spec.timeline import Timeline
 from lab.spec.yaml_tree import ListNode, MappingNode, Node, plain_scalar
@@ -59,6 +59,10 @@ def read_experiment(path: Path) -> Experiment:
             "expectations": _of_each(experiment.expectations, experiment),
         }
     )
+    if "override" in node:
+        with problems.at("override", node["override"].place):
+            _check_sizes(experiment)
+    problems.check()
     _check_engine(experiment, mapping(node["load"]), problems)
     problems.check()
     if experiment.reference is None:
@@ -122,6 +126,19 @@ def _of_each(bounds: tuple[Bound, ...], experiment: Experiment) -> tuple[Bound, 
             else:
                 found.append(replace(bound, client=name))
     return tuple(found)
+
+
+def _check_sizes(experiment: Experiment) -> None:
+    """Refuse an override's time at the load's rate, or the reverse, that holds no request.
+
+    Raises:
+        Wrong: for the first such cell.
+    """
+    for cell in plan(experiment):
+        if cell.requests is None and cell.rate_per_s and cell.duration_s:
+            number = cell.rate_per_s * cell.duration_s
+            if why := why_wrong_number(number, f" in {show(cell.name)}"):
+                raise Wrong(why, advice="change rate or for")
 
 
 def _check_engine(experiment: Experiment, node: MappingNode, problems: Problems) -> None:
