@@ -37,10 +37,11 @@ class RetrySettings:
         max_delay_s: Longest computed delay in seconds, 0..24 h; None, the default, for no limit
             but a day, since three retries need none: the third waits for 8.7 s at the longest.
             Set it with more of them: the tenth waits for nine minutes on average.
-        honour_retry_after: Whether the Retry-After of a 429 or 503 replaces the computed delay; it
-            does, since the server knows better. One of 0, or a date in the past, asks for no wait
-            and leaves the computed delay as it is: without one, a source that fails would be
-            asked again in a tight loop.
+        honour_retry_after: Whether the Retry-After of a reply that is retried replaces the
+            computed delay; it does, since the server knows better. Seconds may have decimals, a
+            date counts from the reply's own Date. One of 0, or a date in the past, asks for no
+            wait and leaves the computed delay as it is: without one, a source that fails would
+            be asked again in a tight loop.
         max_retry_after_s: Longest Retry-After that is waited for in seconds, 0..24 h; with a
             longer one the call gives up at once, so that a server cannot hold its caller. 60 s
             is as long as a limit by the minute may ask for.
