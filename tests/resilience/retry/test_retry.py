@@ -220,7 +220,9 @@ async def test_a_value_that_comes_in_spite_of_a_cancellation_is_returned_pt_079(
         pytest.param("GET", 4, id="PT-118"),
         ("PATCH", 1),
         ("CONNECT", 1),
+        ("PURGE", 1),
         ("HEAD", 4),
+        ("QUERY", 4),
         ("OPTIONS", 4),
     ],
 )
