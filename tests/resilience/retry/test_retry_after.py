@@ -197,6 +197,16 @@ def test_no_value_whatever_raises_or_asks_for_less_than_nothing(value: str) -> N
     assert seconds is None or seconds >= 0
 
 
+SENT = ["", "0", *(http_date(timedelta(days=days)) for days in (0, 9_999, -9_999))]
+EDGES = ["Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT"]
+
+
+@given(st.sampled_from([*SENT, *EDGES, "7", "inf"]), st.sampled_from([*SENT, *EDGES]))
+def test_no_pair_of_dates_asks_for_less_than_nothing(asked: str, sent: str) -> None:
+    seconds = retry_after_s(response(503, {"retry-after": asked, "date": sent}), lambda: NOON)
+    assert seconds is None or seconds >= 0
+
+
 @pytest.mark.parametrize(
     ("wall_clock", "message"),
     [
