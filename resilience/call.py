@@ -14,7 +14,10 @@ Send = Callable[[], Awaitable[httpx.Response]]
 Keep = Callable[[httpx.Response, Callable[[], None]], object]
 """Takes a response and what is to be called, once, when its body needs no more."""
 
-IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
+"""Methods that only ask. Source: RFC 9110 9.2.1; draft-ietf-httpbis-safe-method-w-body on QUERY."""
+
+IDEMPOTENT_METHODS = SAFE_METHODS | {"PUT", "DELETE"}
 """Methods whose requests may arrive twice; source: RFC 9110 9.2.2."""
 
 

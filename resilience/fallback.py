@@ -41,11 +41,13 @@ class Fallback:
 
     Attributes:
         answer: Makes the response, e.g. `lambda request, failure: httpx.Response(200, json=[])`.
-            The request is the one that failed (of a pipeline that was run without one, a request
-            of the call's method and no address). A response that has been read may be kept and
-            returned again: the caller gets a copy that carries its own request. One whose stream
-            is open is for this call alone: it is read here, or by the block of a `stream`, which
-            closes it. If this raises, or returns no `httpx.Response`, the original failure stands.
+            It is called whatever the method: one that sends the request elsewhere repeats an order
+            that may have been placed, unless it looks at `request.method` first. The request is
+            the one that failed (of a pipeline that was run without one, a request of the call's
+            method and no address). A response that has been read may be kept and returned again:
+            the caller gets a copy that carries its own request. One whose stream is open is for
+            this call alone: it is read here, or by the block of a `stream`, which closes it. If
+            this raises, or returns no `httpx.Response`, the original failure stands.
         when: Tells for every outcome, responses that are fine included, whether to fall back;
             must not raise.
         limit_s: Limit on `answer` and on the reading of its body in seconds, 10 ms..24 h, because

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import httpx
 
-from resilience.errors import AttemptTimeout, Cause, ResponseTooLarge, StaleConnection
+from resilience.errors import AttemptTimeout, ResponseTooLarge, StaleConnection
 
 TRANSIENT_ERRORS = (
     AttemptTimeout,
@@ -32,25 +32,13 @@ class Verdict(Enum):
     NEUTRAL = auto()
 
 
-_NOT_ACTED_ERRORS = (
+NEVER_SENT_ERRORS = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
     httpx.PoolTimeout,
     httpx.ProxyError,  # it was not reached, or has opened no tunnel
 )
 """Errors after which the server cannot have seen the request."""
-
-_NOT_ACTED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-
-
-def cannot_have_acted(cause: Cause) -> bool:
-    """Tell whether the server has certainly not acted on the request that ended in `cause`.
-
-    It refused the request (429, 503) or never got it.
-    """
-    if isinstance(cause, int):
-        return cause in _NOT_ACTED_STATUSES
-    return isinstance(cause, _NOT_ACTED_ERRORS)
 
 
 def is_transient_status(status: int) -> bool:

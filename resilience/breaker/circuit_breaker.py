@@ -30,8 +30,15 @@ class CircuitBreaker:
 
     Every change of state begins a new generation; results of calls that were admitted in an
     earlier one are ignored, so a late success cannot close the circuit and a late failure cannot
-    re-open it or prolong the break. While half-open one trial runs at a time; a trial that is
-    given back, or is not settled within `trial_timeout_s`, makes room for the next call.
+    re-open it or prolong the break. That holds for trials too: since one of an earlier half-open
+    period was sent, another has failed, or somebody has decided by hand, which is newer.
+
+    While half-open one trial at a time is let through; one that is given back, or is not settled
+    within `trial_timeout_s`, makes room for the next call. Its result still counts: the first
+    success of any trial of this half-open period closes the circuit, the first failure opens it
+    again, and ends the period. So a source that is well but slow closes its circuit, and one that
+    fails late still makes a growing break grow, once per period.
+
     There is no timer: an open circuit becomes half-open when a call arrives after the break.
 
     Not thread-safe: use it from one event loop. No method awaits.
@@ -67,7 +74,7 @@ class CircuitBreaker:
         self._consecutive_failures = 0
         self._half_open_trials = 0
         self._times_opened = 0
-        self._trial: Permit | None = None
+        self._trial: Permit | None = None  # the latest of this half-open period
         self._isolated = False
         self._blocked_until_s = -math.inf
         self._last_cause: Cause | None = None
@@ -190,32 +197,31 @@ class CircuitBreaker:
         return trial
 
     def _on_success(self, permit: Permit, at_s: float | None) -> None:
-        if self.closed and permit.generation == self._generation:
+        if permit.generation != self._generation:
+            return
+        if self.closed:
             self._consecutive_failures = 0
             self._window.record_success(self._clock() if at_s is None else at_s)
-        elif self._is_current(permit):
+        else:
             self._close(by_trial=True)
 
     def _on_failure(self, permit: Permit, cause: Cause) -> None:
-        if not self._is_current(permit):
+        if permit.generation != self._generation:
             return
         self._last_cause = cause
         now_s = self._clock()
-        if self._trial is None:
+        if self.closed:
             self._consecutive_failures += 1
             self._window.record_failure(now_s)
         throughput, failures = self._window.counts(now_s)
         in_a_row = self._consecutive_failures
-        if self._trial or self._settings.opens_after(failures, throughput, in_a_row=in_a_row):
+        if not self.closed or self._settings.opens_after(failures, throughput, in_a_row=in_a_row):
             self._open(cause, now_s, failures / throughput if throughput else 0.0, failures)
 
     def _on_release(self, permit: Permit) -> None:
         if permit is self._trial:
             self._trial = None
             self._blocked_until_s = -math.inf
-
-    def _is_current(self, permit: Permit) -> bool:
-        return permit.generation == self._generation and (self.closed or permit is self._trial)
 
     def _open(self, cause: Cause, now_s: float, ratio: float, failures: int) -> None:
         trials = self._half_open_trials

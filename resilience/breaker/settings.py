@@ -51,8 +51,9 @@ class BreakerSettings:
         consecutive_failures: Also opens after this many failures in a row, >= 1; None, the
             default, never: of a source that is called often, a moment fails any number in a row.
         trial_timeout_s: How long a half-open circuit waits for its trial before the next call
-            may try instead, in seconds, 0.5 s..24 h; None, the default, means `break_s`: a trial
-            that hangs then costs no more than one that fails.
+            may try too, in seconds, 0.5 s..24 h; None, the default, means `break_s`: a trial
+            that hangs then costs no more than one that fails. What the trial ends in still counts,
+            however late: the first that does well closes the circuit.
         counts_429: Whether a 429 is a failure. By default it is neutral: it says that the source
             is well and that its caller is too fast, which a rate limit cures and a break does not.
         break_generator: Returns the seconds to stay open instead of `break_s`, 0..24 h. If it

@@ -1,5 +1,6 @@
 """Checks of kinds, so that a value of the wrong one is named where it is given."""
 
+from collections.abc import Collection, Mapping
 from inspect import iscoroutinefunction
 from types import UnionType
 
@@ -28,6 +29,12 @@ def expect_whole(name: str, value: object, next_step: str) -> None:
 def expect_subclass(name: str, value: object, kind: type, next_step: str) -> None:
     """Raise a TypeError unless the value is a class derived from `kind`."""
     if not isinstance(value, type) or not issubclass(value, kind):
+        raise TypeError(_wrong(name, value, next_step))
+
+
+def expect_several(name: str, value: object, next_step: str) -> None:
+    """Raise a TypeError unless the value is a collection of values: no text and no mapping."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
         raise TypeError(_wrong(name, value, next_step))
 
 

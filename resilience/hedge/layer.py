@@ -10,13 +10,15 @@ Source: J. Dean, L. A. Barroso, "The Tail at Scale", CACM 56(2), 2013.
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Collection, Iterator
 from dataclasses import dataclass
 
 import httpx
 
-from resilience.call import IDEMPOTENT_METHODS, Call, Layer
+from resilience.call import SAFE_METHODS, Call, Layer
+from resilience.checks.kinds import expect, expect_several
 from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.checks.sendable import check_method
 from resilience.events import HedgeEnded, HedgeResult, HedgeStarted
 from resilience.hedge.race import Race, RaceRules
 from resilience.hedge.recent_latencies import RecentLatencies
@@ -24,6 +26,8 @@ from resilience.outcome import is_transient_status
 from resilience.statistics import Counts
 from resilience.subscribers import Subscribers
 from resilience.timing.deadlines import Deadlines
+
+_METHODS = 'write them like {"GET", "PUT"}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +44,14 @@ class HedgeSettings:
         min_delay_s: Shortest learnt delay in seconds, 0..24 h; 10 ms, because against a source
             that answers faster a hedge costs more than it saves.
         max_hedges: Hedges an attempt, 1..10, each `delay_s` after the one before was sent.
+        methods: Which requests get company, upper case. By default those that only ask: GET,
+            HEAD, OPTIONS, TRACE and QUERY. Others may be named where the source answers a copy as
+            it answers the first. Most do not: of two DELETEs the second is answered 404, of two
+            PUTs with If-Match or If-None-Match 412, of two POSTs with one Idempotency-Key 409,
+            and that answer would win; without a key there would be two orders.
 
     Raises:
-        ValueError: A value is out of range.
+        ValueError: A value is out of range, or a method is none.
         TypeError: A value is of the wrong kind.
     """
 
@@ -50,22 +59,30 @@ class HedgeSettings:
     percentile: float = 95.0
     min_delay_s: float = 0.01
     max_hedges: int = 1
+    methods: Collection[str] = SAFE_METHODS
 
     def __post_init__(self) -> None:
+        expect_several("methods", self.methods, _METHODS)
+        for method in self.methods:
+            expect("one of methods", method, str, _METHODS)
+            check_method(method)
+        lower = [method for method in self.methods if method != method.upper()]
         refuse(
             outside("delay_s", self.delay_s, 0, DAY_S, "it is in seconds", optional=True),
             outside("percentile", self.percentile, 50, 99, "95 is usual"),
             outside("min_delay_s", self.min_delay_s, 0, DAY_S, "it is in seconds"),
             outside("max_hedges", self.max_hedges, 1, 10, "use hedge=None for none", whole=True),
+            None if self.methods else "methods must not be empty; use hedge=None for none",
+            f"methods are in upper case, got {lower[0]!r}" if lower else None,
         )
+        object.__setattr__(self, "methods", frozenset(self.methods))
 
 
 class HedgeLayer:
-    """Sends hedges against slow attempts of calls whose method is idempotent.
+    """Sends hedges against slow attempts of calls whose method is one of those in the settings.
 
-    An idempotency key does not make other methods so here: it lets a server know a repetition, but
-    a copy that arrives while the first request is under way is answered with 409, and that answer
-    would win.
+    An idempotency key adds no method to them: it lets a server know a repetition, but a copy that
+    arrives while the first request is under way is answered with 409, and that answer would win.
 
     The first attempt runs in the caller's task, each hedge in one of its own, in a copy of the
     call's context, through every layer further in. Whoever gives a good answer first (one that is
@@ -107,6 +124,7 @@ class HedgeLayer:
             on_end=self._tell_ends,
         )
         self._delay_s = settings.delay_s
+        self._methods = settings.methods
         # By their distance: learnt delays of three digits are not many.
         self._due: defaultdict[float, Deadlines] = defaultdict(Deadlines)
 
@@ -122,7 +140,7 @@ class HedgeLayer:
 
     def __call__(self, call: Call) -> Awaitable[httpx.Response]:
         """Return the first good answer, or what the first attempt ended in."""
-        if call.method not in IDEMPOTENT_METHODS:
+        if call.method not in self._methods:
             return self._inner(call)
         delay_s = self._delay_s if self._delay_s is not None else self.delay_s
         if delay_s is None:

@@ -1,24 +1,28 @@
 """What follows a transient failure: another attempt, and when, or giving up."""
 
-from resilience.call import IDEMPOTENT_METHODS
+from resilience.call import IDEMPOTENT_METHODS, SAFE_METHODS
 from resilience.errors import Cause
 from resilience.events import GaveUpReason
-from resilience.outcome import cannot_have_acted
-from resilience.retry.settings import Repeatable, RetrySettings
-
-_UNSAFE_METHODS = frozenset({"POST", "PATCH", "PUT", "DELETE", "CONNECT"})
+from resilience.outcome import NEVER_SENT_ERRORS
+from resilience.retry.settings import RetrySettings
 
 
-def may_repeat(rule: Repeatable, method: str, *, idempotency_key: bool, cause: Cause) -> bool:
+def may_repeat(
+    settings: RetrySettings, method: str, *, idempotency_key: bool, cause: Cause
+) -> bool:
     """Tell whether the request that ended in `cause` may be sent again.
 
     Source: RFC 9110 9.2.2 on idempotent methods; see `RetrySettings.repeatable` for the rules.
     """
-    if rule == "any":
+    if settings.repeatable == "any":
         return True
-    if rule == "safe":
-        return method not in _UNSAFE_METHODS
-    return method in IDEMPOTENT_METHODS or idempotency_key or cannot_have_acted(cause)
+    if settings.repeatable == "safe":
+        return method in SAFE_METHODS
+    if method in IDEMPOTENT_METHODS or idempotency_key:
+        return True
+    if isinstance(cause, int):
+        return cause in settings.repeat_non_idempotent_on
+    return isinstance(cause, NEVER_SENT_ERRORS)
 
 
 def next_step(

@@ -192,15 +192,10 @@ class RetryLayer:
     def _next_step(
         self, call: Call, error: Exception, cause: Cause, computed_delay_s: float
     ) -> float | GaveUpReason:
-        settings = self._settings
+        settings, has_key = self._settings, call.idempotency_key
         return next_step(
             settings=settings,
-            repeatable=may_repeat(
-                settings.repeatable,
-                call.method,
-                idempotency_key=call.idempotency_key,
-                cause=cause,
-            ),
+            repeatable=may_repeat(settings, call.method, idempotency_key=has_key, cause=cause),
             failed_attempts=call.attempt,
             computed_delay_s=computed_delay_s,
             asked_delay_s=self._asked_delay_s(error),

@@ -1,18 +1,20 @@
 """How often and when a call is tried again."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Literal, get_args
 
-from resilience.checks.kinds import expect
+from resilience.checks.kinds import expect, expect_several, expect_whole
 from resilience.checks.ranges import DAY_S, outside, refuse
+from resilience.outcome import is_transient_status
 from resilience.retry.backoff import BACKOFFS, Backoff, delays_s
 from resilience.retry.budget import RetryBudget
 
 Repeatable = Literal["any", "idempotent", "safe"]
 REPEATABLES: tuple[Repeatable, ...] = get_args(Repeatable)
 _NO_RETRIES = "use retry=None for no retries"
+_REFUSALS = frozenset({429, 503})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +39,25 @@ class RetrySettings:
         max_delay_s: Longest computed delay in seconds, 0..24 h; None, the default, for no limit
             but a day, since three retries need none: the third waits for 8.7 s at the longest.
             Set it with more of them: the tenth waits for nine minutes on average.
-        honour_retry_after: Whether the Retry-After of a 429 or 503 replaces the computed delay; it
-            does, since the server knows better. One of 0, or a date in the past, asks for no wait
-            and leaves the computed delay as it is: without one, a source that fails would be
-            asked again in a tight loop.
+        honour_retry_after: Whether the Retry-After of a reply that is retried replaces the
+            computed delay; it does, since the server knows better. Seconds may have decimals, a
+            date counts from the reply's own Date. One of 0, or a date in the past, asks for no
+            wait and leaves the computed delay as it is: without one, a source that fails would
+            be asked again in a tight loop.
         max_retry_after_s: Longest Retry-After that is waited for in seconds, 0..24 h; with a
             longer one the call gives up at once, so that a server cannot hold its caller. 60 s
             is as long as a limit by the minute may ask for.
-        repeatable: Which requests are repeated. "idempotent", the default: GET, HEAD, OPTIONS,
-            TRACE, PUT and DELETE after every transient failure, others only if they bear an
-            Idempotency-Key or the server cannot have acted (429, 503, no connection), because
-            otherwise an order may be placed twice. "safe": never POST, PATCH, PUT, DELETE or
-            CONNECT. "any": every method after every transient failure.
+        repeatable: Which requests are repeated. "idempotent", the default: those of idempotent
+            methods (GET, HEAD, OPTIONS, TRACE, QUERY, PUT, DELETE) after every transient failure;
+            others only if they bear an Idempotency-Key, were never sent (no connection), or were
+            refused by one of the statuses below, because otherwise an order may be placed twice.
+            "safe": those of the first five of these methods alone, key or none. "any": every
+            method after every transient failure.
+        repeat_non_idempotent_on: The statuses after which a request that is not idempotent is
+            sent again, among 408, 429 and 5xx; `{429}` for that one alone, `()` for none. By
+            default 429 and 503, by which a server says that it has not acted. A proxy before it
+            may say 503 too when it has lost the server *after* that acted: behind one, leave 503
+            out. Has a say only while `repeatable` is "idempotent".
         budget: Bounds the share of retries among the source's requests, those that may not be
             retried included; None, the default, for no bound: which share a source can bear, you
             know best. A budget that only single calls bring bounds the retries of these calls
@@ -67,6 +76,7 @@ class RetrySettings:
     honour_retry_after: bool = True
     max_retry_after_s: float = 60.0
     repeatable: Repeatable = "idempotent"
+    repeat_non_idempotent_on: Collection[int] = _REFUSALS
     budget: RetryBudget | None = None
 
     def __post_init__(self) -> None:
@@ -80,7 +90,24 @@ class RetrySettings:
             outside("max_retry_after_s", self.max_retry_after_s, 0, DAY_S, "it is in seconds"),
             _not_among("backoff", self.backoff, BACKOFFS, "exponential suits most sources"),
             _not_among("repeatable", self.repeatable, REPEATABLES, "idempotent is sound"),
+            self._complaint_about_statuses(),
         )
+        object.__setattr__(
+            self, "repeat_non_idempotent_on", frozenset(self.repeat_non_idempotent_on)
+        )
+
+    def _complaint_about_statuses(self) -> str | None:
+        name, statuses = "repeat_non_idempotent_on", self.repeat_non_idempotent_on
+        next_step = "write {429}, or () for none"
+        expect_several(name, statuses, next_step)
+        for status in statuses:
+            expect_whole(f"a status of {name}", status, next_step)
+        never = sorted(status for status in statuses if not is_transient_status(status))
+        if never:
+            return f"{name} may hold 408, 429 and 5xx, got {never[0]}, which is never retried"
+        if self.repeatable != "idempotent" and set(statuses) != _REFUSALS:
+            return f"{name} has no say with repeatable={self.repeatable!r}; leave one of them out"
+        return None
 
     def delays_s(self, random: Random) -> Iterator[float]:
         """Yield the computed delays before the retries of one call, in seconds, without end."""

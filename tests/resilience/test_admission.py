@@ -204,9 +204,11 @@ async def test_a_half_open_circuit_lets_one_of_those_who_wait_try() -> None:
     assert script.requests == 1
 
 
-async def test_a_429_pauses_the_whole_source_for_as_long_as_it_asks() -> None:
+@pytest.mark.parametrize("asked", ["2", "2.0", "Sun, 29 Nov 2026 12:02:02 GMT"])
+async def test_a_429_pauses_the_whole_source_for_as_long_as_it_asks(asked: str) -> None:
     told = Told(Policies(retry=RetrySettings(base_delay_s=9), rate_limit=FIVE))
-    script = Script(response(429, {"retry-after": "2"}), 200)
+    headers = {"retry-after": asked, "date": "Sun, 29 Nov 2026 12:02:00 GMT"}
+    script = Script(response(429, headers), 200)
     await together(told, script, 3)
     assert script.sent_at_s == pytest.approx([0, 2, 2.2, 2.4])
     (limited,) = told.heard(ServerRateLimited)

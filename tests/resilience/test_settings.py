@@ -72,6 +72,17 @@ def test_all_that_is_wrong_with_retries_is_said_at_once_pt_051() -> None:
         (lambda: RetrySettings(max_retry_after_s=-1), "max_retry_after_s must be"),
         (lambda: RetrySettings(backoff="cubic"), "got 'cubic'"),  # type: ignore[arg-type]
         (lambda: RetrySettings(repeatable="all"), "got 'all'"),  # type: ignore[arg-type]
+        (
+            lambda: RetrySettings(repeat_non_idempotent_on={429, 404}),
+            "repeat_non_idempotent_on may hold 408, 429 and 5xx, got 404, which is never retried",
+        ),
+        (
+            lambda: RetrySettings(repeatable="any", repeat_non_idempotent_on={429}),
+            "repeat_non_idempotent_on has no say with repeatable='any'",
+        ),
+        (lambda: HedgeSettings(methods=()), "use hedge=None for none"),
+        (lambda: HedgeSettings(methods=["get"]), "methods are in upper case, got 'get'"),
+        (lambda: HedgeSettings(methods=["GET /"]), "method must be a word"),
         (lambda: RetryBudget(ratio=20), "ratio must be in 0..1, got 20"),
         (lambda: RetryBudget(window_s=0), "window_s must be"),
         (lambda: RateLimit.per_second(0), "use rate_limit=None"),
@@ -132,7 +143,7 @@ SETTINGS: tuple[tuple[type, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(
     "wrong",
-    ["5", b"5", [], object(), 1j, Decimal(5), 10**400, math.nan],
+    ["5", b"5", [[]], object(), 1j, Decimal(5), 10**400, math.nan],
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize(
@@ -158,6 +169,18 @@ def test_every_setting_of_the_wrong_kind_is_refused_by_its_name(
         (
             lambda: RetrySettings(max_retries=2.5),  # type: ignore[arg-type]
             "max_retries has the wrong type: got 2.5 (float); it is a whole number; use retry=None",
+        ),
+        (
+            lambda: RetrySettings(repeat_non_idempotent_on=["429"]),  # type: ignore[list-item]
+            "a status of repeat_non_idempotent_on has the wrong type: got '429' (str)",
+        ),
+        (
+            lambda: RetrySettings(repeat_non_idempotent_on=429),  # type: ignore[arg-type]
+            "repeat_non_idempotent_on has the wrong type: got 429 (int); write {429}, or ()",
+        ),
+        (
+            lambda: HedgeSettings(methods="GET"),
+            "methods has the wrong type: got 'GET' (str); write them like",
         ),
         (
             lambda: BreakerSettings(break_s=None),  # type: ignore[arg-type]
@@ -187,6 +210,12 @@ def test_a_wrong_kind_is_named_with_the_value_and_the_next_step(
 
 async def _answer(_request: object, _failure: object) -> httpx.Response:
     return httpx.Response(200)
+
+
+def test_settings_that_name_the_same_are_the_same_however_they_are_written() -> None:
+    assert RetrySettings(repeat_non_idempotent_on=[503, 429]) == RetrySettings()
+    hedges = [HedgeSettings(methods=["GET", "PUT"]), HedgeSettings(methods={"PUT", "GET"})]
+    assert len(set(hedges)) == 1
 
 
 def test_a_rate_so_low_that_its_interval_is_infinite_is_refused() -> None:

@@ -80,7 +80,7 @@ class BreakerUnderAnyInterleaving(RuleBasedStateMachine):
         if self.breaker.state == "half-open":
             running = [at_s for at_s in self.trials.values() if now_s < at_s + TRIAL_TIMEOUT_S]
             assert running == []
-            self.trials = {permit: now_s}
+            self.trials[permit] = now_s
         self.in_flight.append(permit)
 
     @precondition(lambda self: self.in_flight)

@@ -256,26 +256,6 @@ def test_a_trial_that_is_given_back_leaves_the_circuit_half_open_for_the_next_ca
     assert scenario.breaker.state == "closed"
 
 
-@pytest.mark.parametrize("late_result", ["success", "failure", "release"])
-def test_a_hung_trial_is_replaced_and_its_late_result_ignored(late_result: str) -> None:
-    scenario = Scenario(
-        BreakerSettings(
-            failure_ratio=0.5, minimum_throughput=2, break_s=BREAK_S, trial_timeout_s=1.0
-        )
-    )
-    scenario.half_open()
-    hung = scenario.breaker.admit()
-    scenario.clock.now_s += 1.0
-    second = scenario.breaker.admit()
-
-    report = {"success": hung.success, "release": hung.release}
-    report.get(late_result, lambda: hung.failure(BOOM))()
-    assert scenario.breaker.state == "half-open"
-    assert scenario.rejection().retry_after_s == 1.0
-    second.success()
-    assert scenario.breaker.state == "closed"
-
-
 def test_a_cancelled_call_counts_as_neither_success_nor_failure() -> None:
     scenario = Scenario(BreakerSettings(failure_ratio=None, consecutive_failures=2))
     scenario.fail()

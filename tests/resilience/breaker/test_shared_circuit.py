@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from resilience import CircuitClosed, CircuitOpened, Event
 from resilience.breaker.shared_circuit import Change, Moment, SharedCircuit
-from tests.resilience.circuit_scenario import BREAK_S, Scenario
+from tests.resilience.circuit_scenario import BOOM, BREAK_S, Scenario
 
 NOON_MS = 1_796_000_000_000
 
@@ -130,6 +130,24 @@ def test_words_of_others_are_not_echoed() -> None:
     sharing.hear(word("closed", 0.001))
     assert sharing.breaker.state == "closed"
     assert sharing.hear() is None
+
+
+def test_a_slow_trial_closes_the_circuit_of_another_process_whose_trial_then_opens_none() -> None:
+    ours, other = Sharing("ours"), Sharing("other")
+    for each in (ours, other):
+        each.trip()
+        each.clock.now_s += BREAK_S
+    slow, others_trial = ours.breaker.admit(), other.breaker.admit()
+    for each in (ours, other):
+        each.clock.now_s += BREAK_S
+    ours.breaker.admit()  # beside the slow one
+    slow.success()
+    told = ours.hear()
+    assert told is not None
+    other.hear(told[0])
+    assert (ours.breaker.state, other.breaker.state) == ("closed", "closed")
+    others_trial.failure(BOOM)
+    assert other.breaker.state == "closed"
 
 
 @given(st.data())

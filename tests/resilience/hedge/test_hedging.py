@@ -82,18 +82,25 @@ async def test_a_first_attempt_that_answers_after_all_wins_and_the_hedge_is_canc
     assert len(told.heard(AttemptCancelled)) == 1
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH", "CONNECT"])
-async def test_a_method_that_may_act_twice_is_never_hedged(method: str) -> None:
+@pytest.mark.parametrize("method", ["POST", "PATCH", "CONNECT", "PUT", "DELETE", "PURGE"])
+async def test_a_method_that_may_act_is_not_hedged(method: str) -> None:
     script = Script(1.0)
     await Told(AFTER_100_MS).run(script, method)
     assert script.requests == 1
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
-async def test_an_idempotent_method_is_hedged(method: str) -> None:
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"])
+async def test_a_method_that_only_asks_is_hedged(method: str) -> None:
     script = Script(1.0)
     await Told(AFTER_100_MS).run(script, method)
     assert script.requests == 2
+
+
+@pytest.mark.parametrize(("method", "requests"), [("PUT", 2), ("GET", 1)])
+async def test_the_settings_may_name_other_methods_instead(method: str, requests: int) -> None:
+    script = Script(1.0)
+    await Told(Policies(hedge=HedgeSettings(delay_s=0.1, methods={"PUT"}))).run(script, method)
+    assert script.requests == requests
 
 
 async def test_an_idempotency_key_allows_a_repetition_but_no_copy_beside_the_first() -> None:

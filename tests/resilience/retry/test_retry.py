@@ -72,7 +72,7 @@ async def test_retry_after_replaces_the_computed_delay_of_each_retry() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("asked", ["0", "000", "Sun, 29 Nov 2026 11:59:59 GMT"])
+@pytest.mark.parametrize("asked", ["0", "0.0", "000", "Sun, 29 Nov 2026 11:59:59 GMT"])
 async def test_a_retry_after_that_asks_for_no_wait_leaves_the_computed_delay(
     asked: str, status: int
 ) -> None:
@@ -96,6 +96,18 @@ async def test_retry_after_is_honoured_only_if_the_settings_say_so_pt_108(
     script = Script(response(429, {"retry-after": "2"}), 200)
     await told_with(retry).run(script)
     assert script.sent_at_s == [0, second_at_s]
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 504])
+@pytest.mark.parametrize("asked", ["29.57", "Sun, 29 Nov 2026 12:02:29 GMT"])
+async def test_retry_after_is_honoured_on_every_status_that_is_retried(
+    asked: str, status: int
+) -> None:
+    """By a server whose clock is two minutes ahead."""
+    headers = {"retry-after": asked, "date": "Sun, 29 Nov 2026 12:02:00 GMT"}
+    script = Script(response(status, headers), 200)
+    await told_with(RetrySettings(base_delay_s=9)).run(script)
+    assert script.sent_at_s == [0, 29.57 if "." in asked else 29]
 
 
 @pytest.mark.parametrize("value", ["-5", "NaN", "1e9", "garbage", ""])
@@ -208,7 +220,9 @@ async def test_a_value_that_comes_in_spite_of_a_cancellation_is_returned_pt_079(
         pytest.param("GET", 4, id="PT-118"),
         ("PATCH", 1),
         ("CONNECT", 1),
+        ("PURGE", 1),
         ("HEAD", 4),
+        ("QUERY", 4),
         ("OPTIONS", 4),
     ],
 )
