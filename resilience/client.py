@@ -29,6 +29,7 @@ from resilience.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
     DEFAULT_MAX_CONNECTIONS,
+    DEFAULT_MAX_HEADER_BYTES,
     DEFAULT_MAX_RESPONSE_BYTES,
     Connections,
 )
@@ -49,6 +50,8 @@ class ResilientClient(JsonCalls):
             takes a token. 100 is what httpx and aiohttp allow.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
             10 MB are more than an API answers, and little enough for 100 at once.
+        max_header_bytes: Largest status line and headers of a response together, in bytes,
+            1 kB..10 MB; HeadersTooLarge beyond. 164 KiB are the most that httpx takes.
         keepalive_s: How long an idle connection is kept, in seconds, 0..24 h; 4 is less than
             servers do, of which many close after 5.
         max_connection_age_s: How long a connection is used, in seconds, 0..24 h, so that a host
@@ -73,6 +76,7 @@ class ResilientClient(JsonCalls):
         random: Random,
         max_connections: int = DEFAULT_MAX_CONNECTIONS,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+        max_header_bytes: int = DEFAULT_MAX_HEADER_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
         wall_clock: Callable[[], datetime] = utc_now,
@@ -88,6 +92,7 @@ class ResilientClient(JsonCalls):
         wire = transport or Connections(
             max_connections=max_connections,
             max_response_bytes=max_response_bytes,
+            max_header_bytes=max_header_bytes,
             keepalive_s=keepalive_s,
             max_connection_age_s=max_connection_age_s,
             ssl_context=ssl_context,
@@ -194,7 +199,7 @@ class ResilientClient(JsonCalls):
             TypeError: An option is unknown or of the wrong kind, or JSON cannot say the body;
                 nothing was sent or counted.
             RuntimeError: The client is closed; nothing was sent or counted.
-            ResponseTooLarge: The body outgrew the limit.
+            ResponseTooLarge: The body outgrew its limit, or the headers theirs (HeadersTooLarge).
             UndecodableBody: The body is not in the coding that it claims.
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
             httpx.TransportError: See `Pipeline.run`.

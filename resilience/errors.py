@@ -9,6 +9,7 @@ ResilienceError
 ├── RateLimited         nothing was sent: the wait for the rate limit would be too long
 ├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
+│   └── HeadersTooLarge the status line and headers did; nothing of it could be read
 ├── UndecodableBody     the body is not in the coding that it claims; an httpx.DecodingError too
 ├── StreamIdle          a streamed body paused for longer than its limit
 ├── UnwantedResult      why a function that returned is called again; a cause, never raised
@@ -152,6 +153,16 @@ class ResponseTooLarge(ResilienceError):
         return (
             f"the response body is larger than {self.limit_bytes} bytes; "
             "raise max_response_bytes if that is expected of this source"
+        )
+
+
+class HeadersTooLarge(ResponseTooLarge):
+    """The status line and headers, or the trailers, are together larger than `limit_bytes`."""
+
+    def __str__(self) -> str:
+        return (
+            f"the headers of the response are larger than {self.limit_bytes} bytes; "
+            "raise max_header_bytes if that is expected of this source"
         )
 
 
