@@ -190,6 +190,8 @@ class ResilientClient(JsonCalls):
             source: Name of a source.
             path: Begins with "/", or is empty; appended to the source's base URL. It may have a
                 query, but neither a fragment nor "..", which would lead out of the base URL.
+                Where a redirect leads, as an absolute URL, will do too if scheme, host and port
+                are the source's: `str(response.url.join(response.headers["location"]))`.
             options: Query, headers and body, and policies to replace in this call: see
                 `RequestOptions`.
 

@@ -222,7 +222,13 @@ class HttpError(ResilienceError):
         self.excerpt = excerpt_of(response)
 
     def __str__(self) -> str:
-        return f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+        told = f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+        if not self.response.has_redirect_location:
+            return told
+        return (
+            f"{told}; a redirect is not followed: with `response` that of this error, call "
+            'str(response.url.join(response.headers["location"]))'
+        )
 
 
 class InvalidBody(ResilienceError):
