@@ -25,6 +25,7 @@ from resilience.retry.retry_after import expect_aware, utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Handler, Kind, Subscribers, Unsubscribe
+from resilience.timing.one_loop import OneLoop
 from resilience.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
@@ -38,13 +39,18 @@ from resilience.wire.connections import (
 class ResilientClient(JsonCalls):
     """Calls sources through their policies: raw (`get`), typed (`get_json`) or streamed.
 
-    Make one and keep it: limits and circuits live in it. Use it as an async context manager, from
-    one event loop. Redirects are answers, not instructions; there are no cookies, and proxies of
-    the environment are ignored.
+    Make one and keep it: limits and circuits live in it. Use it as an async context manager.
+    Redirects are answers, not instructions; there are no cookies, and proxies of the environment
+    are ignored.
+
+    It may go from one event loop to the next (one `asyncio.run` after the other): limits, circuits
+    and statistics stay, connections end with their loop. Two loops that run at the same time, in
+    two threads, need two clients. So does a process that is forked while a loop runs.
 
     Args:
         sources: Names must differ.
-        random: Source of jitter; pass a seeded one to repeat a run.
+        random: Source of jitter; pass a seeded one to repeat a run. It is seeded anew in processes
+            that are forked later, lest all of them retry at the same moments.
         max_connections: Open connections to each source, 1..65535, and so attempts at once: an
             attempt waits for one as for a slot of a bulkhead, whose number it bounds, before it
             takes a token. 100 is what httpx and aiohttp allow.
@@ -106,6 +112,7 @@ class ResilientClient(JsonCalls):
             request_ids=count(1),
         )
         self._sources = guarded_sources(distinct(sources), default_policies, pipeline_of, wire)
+        self._loop = OneLoop(self._clock_set_back)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -200,7 +207,8 @@ class ResilientClient(JsonCalls):
                 or body, or a replaced policy does not fit the others; nothing was sent or counted.
             TypeError: An option is unknown or of the wrong kind, or JSON cannot say the body;
                 nothing was sent or counted.
-            RuntimeError: The client is closed; nothing was sent or counted.
+            RuntimeError: The client is closed, or in use on another event loop that runs; nothing
+                was sent or counted.
             ResponseTooLarge: The body outgrew its limit, or the headers theirs (HeadersTooLarge).
             UndecodableBody: The body is not in the coding that it claims.
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
@@ -238,7 +246,10 @@ class ResilientClient(JsonCalls):
             yield response
 
     async def aclose(self) -> None:
-        """Close all connections; calls are refused from now on."""
+        """Close all connections; calls are refused from now on.
+
+        Connections that another event loop has end with it.
+        """
         self._is_closed = True
         async with AsyncExitStack() as closing:  # closes all, whichever of them fail
             transports = [guarded.transport for guarded in self._sources.values()]
@@ -267,7 +278,12 @@ class ResilientClient(JsonCalls):
             raise RuntimeError(
                 "the client is closed; make another, or close it after its last call"
             )
+        self._loop.enter()
         return self._guarded(source)
+
+    def _clock_set_back(self, by_s: float) -> None:
+        for guarded in self._sources.values():
+            guarded.pipeline.shift_times(-by_s)
 
     def _guarded(self, source: str) -> GuardedSource:
         expect("source", source, str, "give its name")

@@ -18,6 +18,7 @@ from httpx_aiohttp import AiohttpTransport
 from resilience.errors import HeadersTooLarge, StaleConnection
 from resilience.wire.bounded_response import BoundedResponse
 from resilience.wire.connections import Connections
+from resilience.wire.loop_sessions import LoopSessions
 from resilience.wire.name_lookup import OwnThreadResolver
 from resilience.wire.proxy import proxy_at, with_credentials
 from resilience.wire.response_head import BoundedHead, HeadTooLargeError
@@ -28,7 +29,8 @@ _WireError = httpx.TransportError | aiohttp.ClientError
 class AttemptTransport(AiohttpTransport):
     """Sends a request exactly once: no hidden retry, no redirect, no cookie.
 
-    No time-outs of its own either; whoever calls it limits it. A body read whole (`aread`) that
+    It works on any event loop, each with connections of its own, one loop at a time. No time-outs
+    of its own either; whoever calls it limits it. A body read whole (`aread`) that
     outgrows `max_response_bytes` after decoding raises ResponseTooLarge and costs its connection;
     one that is streamed is as long as its reader cares to read. So do headers that outgrow
     `max_header_bytes`, as HeadersTooLarge.
@@ -45,8 +47,8 @@ class AttemptTransport(AiohttpTransport):
         super().__init__(
             verify=True if settings.ssl_context is None else settings.ssl_context,
             proxy=via,
-            client=self._open_session,
         )
+        self._sessions = LoopSessions(self._open_session)
         self._is_closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -63,6 +65,7 @@ class AttemptTransport(AiohttpTransport):
         if request.url.scheme == "http" and self._proxy_credentials is not None:
             sent = await with_credentials(request, self._proxy_credentials)
         try:
+            self.client = await self._sessions.of_running_loop()
             response = await super().handle_async_request(sent)
         except (httpx.TransportError, aiohttp.ClientError) as error:
             raise self._in_our_terms(error, request) from error
@@ -78,9 +81,12 @@ class AttemptTransport(AiohttpTransport):
         )
 
     async def aclose(self) -> None:
-        """Close all connections; requests are refused from now on."""
+        """Close the connections of the running loop; requests are refused from now on.
+
+        Connections that another loop has end with it.
+        """
         self._is_closed = True
-        await super().aclose()
+        await self._sessions.aclose()
 
     def _in_our_terms(self, error: _WireError, request: httpx.Request) -> Exception:
         cause = error if isinstance(error, aiohttp.ClientError) else error.__cause__
