@@ -103,9 +103,16 @@ class LastGoodRates:
             try:
                 await self._write_noted_in_time()
             except (RedisError, OSError):
+                await self._hang_up_idle()
                 await asyncio.sleep(PAUSE_S)
             else:
                 await asyncio.sleep(WRITE_EVERY_S)
+
+    async def _hang_up_idle(self) -> None:
+        """Have Redis' name looked up again: where it led to may be a replica by now, and refuse."""
+        with suppress(RedisError, OSError):
+            async with asyncio.timeout(LIMIT_S):
+                await self._redis.connection_pool.disconnect(inuse_connections=False)
 
     async def _write_noted_in_time(self) -> None:
         async with asyncio.timeout(LIMIT_S):

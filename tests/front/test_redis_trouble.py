@@ -9,6 +9,8 @@ import httpx
 import orjson
 import pytest
 
+from tests.moving_name import Name
+from tests.resilience.sharing.processes import eventually
 from tests.service_process import free_port, service
 from tests.valkey import Valkey, valkey
 
@@ -225,3 +227,24 @@ def test_the_last_good_rate_is_in_redis_before_the_service_ends(rates: str, tmp_
     assert "Traceback" not in errors
     assert isinstance(kept, bytes)
     assert orjson.loads(kept).items() >= {"code": "USD", "value": fresh["rate"]}.items()
+
+
+async def test_after_a_failover_rates_are_kept_by_the_new_primary(
+    rates: str, tmp_path: Path
+) -> None:
+    """The old one answers still, and takes no writes."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    with valkey(tmp_path / "old") as old, valkey(tmp_path / "new") as new:
+        name = Name(old)
+        async with name.served() as url, httpx.AsyncClient() as client:
+            with service("front", RATES_URL=rates, REDIS_URL=url) as front:
+                at = f"{front.url}/convert?from=USD&amount=100"
+                (await client.get(at)).raise_for_status()
+                with old.client() as kept:
+                    await eventually(lambda: bool(kept.exists("rate:USD")))
+                    kept.replicaof("127.0.0.1", free_port())
+                name.leads_to = new
+                (await client.get(at)).raise_for_status()
+                with new.client() as kept:
+                    await eventually(lambda: bool(kept.exists("rate:USD")))
