@@ -1,0 +1,65 @@
+"""What a caller of /convert asks for."""
+
+import re
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from service_defaults import ProblemError
+
+LARGEST_AMOUNT = Decimal(10**12)
+LONGEST_AMOUNT = 40  # characters; keeps the arithmetic exact and its cost bounded
+_CODE = re.compile(r"[A-Za-z]{3}")
+_AMOUNT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_RAW = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _code(text: str) -> str:
+    if _CODE.fullmatch(text) is None:
+        raise ValueError(f"must be three letters, got {text[:40]!r}")
+    return text.upper()
+
+
+def _amount(text: str) -> Decimal:
+    if len(text) > LONGEST_AMOUNT:
+        raise ValueError(f"must have at most {LONGEST_AMOUNT} characters, got {len(text)}")
+    if _AMOUNT.fullmatch(text) is None:
+        raise ValueError(f"must be a decimal number such as 100 or 99.95, got {text!r}")
+    if not 0 <= Decimal(text) <= LARGEST_AMOUNT:
+        raise ValueError(f"must be in 0..{LARGEST_AMOUNT}, got {text}")
+    return abs(Decimal(text))  # -0 is 0
+
+
+def _raw(text: str) -> bool:
+    if text.lower() not in _RAW:
+        raise ValueError(f"must be true or false, got {text[:40]!r}")
+    return _RAW[text.lower()]
+
+
+class ConvertRequest(BaseModel):
+    """How much is *amount* of the currency *code*? Read from text; other fields are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: Annotated[str, BeforeValidator(_code)] = Field(
+        alias="from", description="currency: three letters, any case", examples=["USD"]
+    )
+    amount: Annotated[Decimal, BeforeValidator(_amount)] = Field(
+        description=f"0 to {LARGEST_AMOUNT}", examples=["100"]
+    )
+    raw: Annotated[bool, BeforeValidator(_raw)] = Field(
+        default=False, description="one plain call to rates, without policies"
+    )
+
+
+async def refuse_repeated_fields(request: Request) -> None:
+    """Raise a 422 that names each field of `ConvertRequest` that the query has more than once."""
+    query = request.query_params
+    if len(query.multi_items()) == len(query):
+        return
+    names = [field.alias or name for name, field in ConvertRequest.model_fields.items()]
+    repeated = {name: "given more than once" for name in names if len(query.getlist(name)) > 1}
+    if repeated:
+        raise ProblemError(422, f"invalid: {', '.join(repeated)}", fields=repeated)
