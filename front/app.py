@@ -18,7 +18,7 @@ from front.rates import Rates
 from front.settings import RATES, FrontSettings
 from front.stats import COUNTED, Stats
 from resilience import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event, ResilientClient
-from service_defaults import PROBLEM, health_router, install_problems
+from service_defaults import health_router, install_problems, problem_responses
 
 _TRANSITIONS = {
     CircuitOpened: "breaker.opened",
@@ -61,7 +61,7 @@ def _add_routes(app: FastAPI, converter: Converter, stats: Stats, client: Resili
     @app.get(
         "/convert",
         response_model=Conversion,
-        responses={404: PROBLEM, 422: PROBLEM, 503: PROBLEM},
+        responses=problem_responses(404, 422, 503),
         dependencies=[Depends(refuse_repeated_fields)],
     )
     async def convert(asked: Annotated[ConvertRequest, Query()]) -> Response:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from chaos import ChaosMiddleware, Outcomes, OutcomesMiddleware
 from rates_api.quotes import Rate, UnknownCurrencyError, quote
 from rates_api.settings import RatesSettings
-from service_defaults import PROBLEM, ProblemError, health_router, install_problems
+from service_defaults import ProblemError, health_router, install_problems, problem_responses
 
 
 def create_app(settings: RatesSettings) -> FastAPI:
@@ -30,7 +30,7 @@ def create_app(settings: RatesSettings) -> FastAPI:
 
 
 def _add_routes(app: FastAPI, rng: random.Random, outcomes: Outcomes) -> None:
-    @app.get("/rates/{code}", responses={404: PROBLEM})
+    @app.get("/rates/{code}", responses=problem_responses(404))
     async def rate(code: str) -> Rate:
         """Say what one unit of a currency costs now; *code* in any case."""
         try:

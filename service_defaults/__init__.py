@@ -10,12 +10,11 @@ serving     one process: port, server, signals, exit code
 """
 
 from service_defaults.health import Check, health_router
-from service_defaults.problems import PROBLEM, ProblemError, install_problems, problem
+from service_defaults.problems import ProblemError, install_problems, problem, problem_responses
 from service_defaults.serving import run_service
 from service_defaults.settings import ServiceSettings, SettingsError, read_settings
 
 __all__ = [
-    "PROBLEM",
     "Check",
     "ProblemError",
     "ServiceSettings",
@@ -23,6 +22,7 @@ __all__ = [
     "health_router",
     "install_problems",
     "problem",
+    "problem_responses",
     "read_settings",
     "run_service",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import orjson
 from fastapi.exceptions import RequestValidationError
@@ -12,11 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
-# A reply of a route, as FastAPI's `responses` takes it.
-PROBLEM: Final[dict[str, Any]] = {
-    "description": "What is wrong, and with which field",
-    "content": {MEDIA_TYPE: {"schema": {"type": "object"}}},
-}
 _OUR_OWN_WORDS = "Value error, "  # pydantic's prefix to what a validator of ours says
 
 
@@ -59,6 +54,12 @@ def problem(
     if fields:
         body["errors"] = [{"field": name, "message": text} for name, text in fields.items()]
     return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what `responses=` of a FastAPI route says of the problems that it may answer with."""
+    content = {MEDIA_TYPE: {"schema": {"type": "object"}}}
+    return {status: {"description": title(status), "content": content} for status in statuses}
 
 
 def title(status: int) -> str:

@@ -10,7 +10,13 @@ from fastapi import FastAPI, Query
 
 from benchmarks.bakeoff.budget import Budget, Call
 from benchmarks.bakeoff.variants import MAX_CONNECTIONS, VARIANTS, Variant
-from service_defaults import PROBLEM, ProblemError, ServiceSettings, health_router, install_problems
+from service_defaults import (
+    ProblemError,
+    ServiceSettings,
+    health_router,
+    install_problems,
+    problem_responses,
+)
 
 PATH = "/rates/USD"
 _OK = 200
@@ -82,7 +88,7 @@ def create_app(settings: BakeoffSettings) -> FastAPI:
 
 
 def _add_routes(app: FastAPI, entrants: dict[str, _Entrant]) -> None:
-    @app.get("/call", responses={422: PROBLEM})
+    @app.get("/call", responses=problem_responses(422))
     async def call(variant: Annotated[str, Query(alias="with")]) -> dict[str, Any]:
         if variant not in entrants:
             raise ProblemError(422, f"with must be one of {', '.join(entrants)}, got {variant!r}")
