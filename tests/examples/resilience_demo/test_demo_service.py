@@ -102,8 +102,8 @@ def ended(*arguments: str, **env: str) -> tuple[int, str]:
             "caller",
             {},
             (
-                "CRYPTO_URL is not set; set it to where `python -m examples.resilience_demo.service "
-                "crypto --port 5411` listens: http://127.0.0.1:5411"
+                "CRYPTO_URL is not set; set it to where `python -m "
+                "examples.resilience_demo.service crypto --port 5411` listens: http://127.0.0.1:5411"
             ),
         ),
         (
