@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import stamina.instrumentation
 import structlog
-from fastapi import Depends, FastAPI, Query
+from fastapi import Depends, FastAPI
 from fastapi.responses import Response
 
-from front.convert_request import ConvertRequest, refuse_repeated_fields
+from front.convert_request import ConvertRequest, convert_request
 from front.converter import Conversion, Converter, mark
 from front.rate import LARGEST_BODY_BYTES
 from front.rate_cache import RateCache
@@ -62,9 +62,8 @@ def _add_routes(app: FastAPI, converter: Converter, stats: Stats, client: Resili
         "/convert",
         response_model=Conversion,
         responses=problem_responses(404, 422, 503),
-        dependencies=[Depends(refuse_repeated_fields)],
     )
-    async def convert(asked: Annotated[ConvertRequest, Query()]) -> Response:
+    async def convert(asked: Annotated[ConvertRequest, Depends(convert_request)]) -> Response:
         """Convert an amount by the rate of now, or by the last good rate."""
         answer = await converter.answer(asked)
         # Not as the model: it would print the amounts as text or as floats, which round.

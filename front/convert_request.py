@@ -1,14 +1,16 @@
 """What a caller of /convert asks for."""
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from fastapi import Query, Request
+from pydantic import BeforeValidator
 
 from service_defaults import ProblemError
 
+FIELDS = ("from", "amount", "raw")
 LARGEST_AMOUNT = Decimal(10**12)
 LONGEST_AMOUNT = 40  # characters; keeps the arithmetic exact and its cost bounded
 _CODE = re.compile(r"[A-Za-z]{3}")
@@ -38,28 +40,42 @@ def _raw(text: str) -> bool:
     return _RAW[text.lower()]
 
 
-class ConvertRequest(BaseModel):
-    """How much is *amount* of the currency *code*? Read from text; other fields are ignored."""
+Code = Annotated[
+    str,
+    BeforeValidator(_code),
+    Query(alias="from", description="currency: three letters, any case", examples=["USD"]),
+]
+Amount = Annotated[
+    Decimal,
+    BeforeValidator(_amount),
+    Query(description=f"0 to {LARGEST_AMOUNT}", examples=["100"]),
+]
+Raw = Annotated[
+    bool, BeforeValidator(_raw), Query(description="one plain call to rates, without policies")
+]
 
-    model_config = ConfigDict(frozen=True)
 
-    code: Annotated[str, BeforeValidator(_code)] = Field(
-        alias="from", description="currency: three letters, any case", examples=["USD"]
-    )
-    amount: Annotated[Decimal, BeforeValidator(_amount)] = Field(
-        description=f"0 to {LARGEST_AMOUNT}", examples=["100"]
-    )
-    raw: Annotated[bool, BeforeValidator(_raw)] = Field(
-        default=False, description="one plain call to rates, without policies"
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertRequest:
+    """How much is *amount* of the currency *code*?"""
+
+    code: str  # three letters, upper case
+    amount: Decimal  # 0..LARGEST_AMOUNT
+    raw: bool = False
 
 
-async def refuse_repeated_fields(request: Request) -> None:
-    """Raise a 422 that names each field of `ConvertRequest` that the query has more than once."""
+# Parameters rather than one model of them all: FastAPI reads that at half the speed.
+async def convert_request(
+    request: Request, code: Code, amount: Amount, raw: Raw = False
+) -> ConvertRequest:
+    """Return what the query of *request* asks for; other fields are ignored.
+
+    Raises:
+        ProblemError: 422 that names each field that is given more than once.
+    """
     query = request.query_params
-    if len(query.multi_items()) == len(query):
-        return
-    names = [field.alias or name for name, field in ConvertRequest.model_fields.items()]
-    repeated = {name: "given more than once" for name in names if len(query.getlist(name)) > 1}
-    if repeated:
-        raise ProblemError(422, f"invalid: {', '.join(repeated)}", fields=repeated)
+    if len(query.multi_items()) > len(query):
+        repeated = {name: "given more than once" for name in FIELDS if len(query.getlist(name)) > 1}
+        if repeated:
+            raise ProblemError(422, f"invalid: {', '.join(repeated)}", fields=repeated)
+    return ConvertRequest(code=code, amount=amount, raw=raw)
