@@ -23,7 +23,7 @@ class NothingKeptError(LookupError):
     """There is no last good rate to fall back to; the message says why."""
 
 
-class LastGoodRates:
+class RateCache:
     """Keeps good rates and recalls the last one of a currency; Redis may be away at any time.
 
     A fresh answer must not wait for Redis: `keep` only notes the rate, and a writer takes the
