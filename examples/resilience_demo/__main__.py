@@ -8,9 +8,10 @@ from random import Random
 
 import stamina.instrumentation
 
+from console import complain, run
 from examples.resilience_demo.http_server import serving
 from examples.resilience_demo.interrupt import end_at_once_on_interrupt
-from examples.resilience_demo.output import UNWRITABLE, Output, complain, end_without_output
+from examples.resilience_demo.output import UNWRITABLE, Output
 from examples.resilience_demo.paint import wants_colour
 from examples.resilience_demo.round import Round
 from examples.resilience_demo.scenario import plan
@@ -37,8 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stamina.instrumentation.set_on_retry_hooks([])  # the timeline tells of retries
     output = Output(sys.stdout)
     complaints = asyncio.run(_play(seed, output, colour=wants_colour(sys.stdout)))
-    if output.failure is not None:
-        return end_without_output(output.failure)
+    output.check()
     for sentence in complaints:
         complain(sentence)
     return 1 if complaints else 0
@@ -82,4 +82,4 @@ async def _play(seed: int, output: Output, *, colour: bool) -> list[str]:
 
 if __name__ == "__main__":
     end_at_once_on_interrupt()
-    sys.exit(main())
+    run(main, program="resilience_demo", unwritable=UNWRITABLE)

@@ -27,7 +27,8 @@ def test_a_full_disk_is_one_line() -> None:
     ended = shell(f"{PYTHON} -m examples.resilience_demo >/dev/full")
     assert ended.returncode == 1
     assert ended.stderr == (
-        "the output cannot be written (No space left on device); send it somewhere else\n"
+        "resilience_demo: the output cannot be written (No space left on device); "
+        "send it somewhere else\n"
     )
 
 
