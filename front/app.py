@@ -32,7 +32,7 @@ def create_app(settings: FrontSettings) -> FastAPI:
     client = ResilientClient(
         settings.sources(), random=random.Random(), max_response_bytes=LARGEST_BODY_BYTES
     )
-    cache = RateCache(settings.redis_url)
+    cache = RateCache(settings.redis_url, timeout_s=settings.redis_timeout_s)
     rates, stats = Rates(client), Stats()
 
     @asynccontextmanager
