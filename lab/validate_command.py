@@ -1,9 +1,9 @@
 """`lab validate`: reads files as `run` would, and starts nothing."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from console import complain, say
 from lab.errors import UsageError
 from lab.experiment import Experiment, Timeline
 from lab.files import read_experiment
@@ -16,9 +16,9 @@ def validate_command(files: Sequence[Path], allowed_hosts: Sequence[str] = ()) -
     exit_code = 0
     for file in files:
         try:
-            print(_plan_in_words(file, allowed_hosts))
+            say(_plan_in_words(file, allowed_hosts))
         except UsageError as problem:
-            print(problem, file=sys.stderr)
+            complain(str(problem))
             exit_code = problem.exit_code
     return exit_code
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +22,14 @@ _STYLES = {
     Agreement.OUTSIDE: "bold red",
     Agreement.NOT_AVAILABLE: "bold red",
 }
+
+
+def as_text(renderable: RenderableType) -> str:
+    """Return what the terminal would show, in its width and colours, without the last line end."""
+    terminal = Console()
+    with terminal.capture() as captured:
+        terminal.print(renderable)
+    return captured.get().removesuffix("\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from console import complain, say
 from loadgen.command.comparison import Round, is_a_first, ratios_of
 from loadgen.command.documents import comparison_document, figures_document
 from loadgen.command.figures import Figures, figures_of
@@ -63,7 +64,7 @@ def _measure(work: _Work) -> int:
     if work.options.json:
         _print_json(figures_document(work.a, figures, is_interrupted=is_interrupted))
     elif figures.requests:
-        print(figures_text(figures))
+        say(figures_text(figures))
     if is_interrupted:
         _say(f"interrupted; the figures are of the {figures.requests} requests until then")
     return _exit_code([figures], is_interrupted=is_interrupted)
@@ -80,12 +81,12 @@ def _compare(work: _Work, a: Load, b: Load) -> int:
     if work.options.json:
         _print_json(comparison_document((a, b), rounds, ratios, is_interrupted=is_interrupted))
     elif rounds:
-        print(f"A {work.options.url}\nB {work.options.against}\n")
-        print(comparison_text(rounds, ratios))
+        say(f"A {work.options.url}\nB {work.options.against}\n")
+        say(comparison_text(rounds, ratios))
     every = [figures for each in rounds for figures in (each.a, each.b)]
     limited = next((figures for figures in every if figures.limits), None)
     if limited is not None and not work.options.json:
-        print(f"\n{verdict(limited)}")
+        say(f"\n{verdict(limited)}")
     if is_interrupted:
         _say(f"interrupted; the figures are of {len(rounds)} of {planned} rounds")
     return _exit_code(every, is_interrupted=is_interrupted)
@@ -130,8 +131,8 @@ def _exit_code(loads: list[Figures], *, is_interrupted: bool) -> int:
 
 
 def _print_json(document: dict[str, object]) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    say(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def _say(text: str) -> None:
-    print(f"loadgen: {text}", file=sys.stderr)
+    complain(f"loadgen: {text}")

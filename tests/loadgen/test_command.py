@@ -205,7 +205,7 @@ def wait_for_requests(server: _Server, number: int) -> None:
         time.sleep(0.01)
 
 
-def test_figures_that_nobody_reads_are_one_line_on_standard_error(url: str) -> None:
+def test_a_reader_of_the_figures_who_has_gone_away_is_an_exit_code(url: str) -> None:
     with subprocess.Popen(
         command(f"{url}/", "-n", "5"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -214,7 +214,7 @@ def test_figures_that_nobody_reads_are_one_line_on_standard_error(url: str) -> N
         assert process.stderr is not None
         err = process.stderr.read()
 
-    assert (process.returncode, err) == (2, "loadgen: [Errno 32] Broken pipe\n")
+    assert (process.returncode, err) == (141, "")
 
 
 def test_a_closed_standard_output_is_nobody_elses_number(url: str) -> None:
@@ -267,15 +267,12 @@ def test_a_reader_that_does_not_read_holds_nothing_up() -> None:
             os.write(theirs, b"x" * 4096)
     except BlockingIOError:
         os.set_blocking(theirs, True)
-    began = time.monotonic()
     with LiveLine(LOAD, lambda: Progress(7), descriptor=theirs) as line:
         time.sleep(1.2)  # by then it is stuck in its first line
-    took_s = time.monotonic() - began
-    os.close(ours)
+    os.close(ours)  # before this, the line's end waited for nobody: else the test would hang
     line._thread.join(5)
     os.close(theirs)
 
-    assert took_s < 5
     assert not line._thread.is_alive()
 
 

@@ -1,4 +1,4 @@
-"""The demo's parts as services of their own: `python -m resilience.demo.service NAME --port N`.
+"""The demo's parts as services: `python -m examples.resilience_demo.service NAME --port N`.
 
 `crypto` and `weather` are the two servers. They start anew on POST /begin, and say what will be
 wrong with them: {"trouble": "…"}. The weather falls ill only if $WEATHER_FALLS_ILL is "true".
@@ -20,14 +20,15 @@ from random import Random
 
 import stamina.instrumentation
 
+from console import complain, run
+from examples.resilience_demo.caller import Caller
+from examples.resilience_demo.http_server import Answer, Reply, serving
+from examples.resilience_demo.interrupt import end_at_once_on_interrupt
+from examples.resilience_demo.output import UNWRITABLE, Output
+from examples.resilience_demo.servers import CryptoExchange, Weather
 from resilience import Source
-from resilience.demo.caller import Caller
-from resilience.demo.http_server import Answer, Reply, serving
-from resilience.demo.interrupt import end_at_once_on_interrupt
-from resilience.demo.output import Output, complain, end_without_output
-from resilience.demo.servers import CryptoExchange, Weather
 
-_MODULE = "resilience.demo.service"
+_MODULE = "examples.resilience_demo.service"
 _UNUSABLE = 2
 _LAST_PORT = 65535
 
@@ -50,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UnusableError as error:
         complain(str(error))
         return _UNUSABLE
-    return 0 if output.failure is None else end_without_output(output.failure)
+    output.check()
+    return 0
 
 
 def _port(text: str) -> int:
@@ -140,4 +142,4 @@ class Restartable:
 
 if __name__ == "__main__":
     end_at_once_on_interrupt()
-    sys.exit(main())
+    run(main, program="caller", unwritable=UNWRITABLE)

@@ -8,8 +8,8 @@ import socket
 import httpx
 import pytest
 
-from resilience.demo.http_server import Reply, serving
-from resilience.demo.servers import Weather
+from examples.resilience_demo.http_server import Reply, serving
+from examples.resilience_demo.servers import Weather
 
 
 async def test_the_server_keeps_connections_alive_and_ends_with_its_block() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
+from examples.resilience_demo.servers import CRYPTO, WEATHER
 from resilience import BreakerSettings, Policies, RateLimit, RetrySettings, Source
-from resilience.demo.servers import CRYPTO, WEATHER
 
 MAX_RETRIES = {CRYPTO: 4, WEATHER: 2}
 FAILURES_TO_OPEN = 5  # in a row

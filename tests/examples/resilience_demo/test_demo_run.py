@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 import stamina.instrumentation
 
-from resilience.demo import __main__ as command
-from resilience.demo.output import Output
+from examples.resilience_demo import __main__ as command
+from examples.resilience_demo.output import Output
 from resilience.testing import VirtualClockLoop
 
 KINDS = {
@@ -117,7 +117,7 @@ def test_a_seed_tells_the_same_story_each_time(output: str) -> None:
 
 def test_into_a_pipe_it_ends_well_and_without_colour() -> None:
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "resilience.demo", "--seed", "7"],
+        [sys.executable, "-W", "error", "-m", "examples.resilience_demo", "--seed", "7"],
         capture_output=True,
         text=True,
         check=False,

@@ -8,10 +8,10 @@ from random import Random
 
 import httpx
 
-from resilience.demo.http_server import Reply
-from resilience.demo.round import Round
-from resilience.demo.scenario import PlannedRequest, repeated_plan
-from resilience.demo.servers import CRYPTO, WEATHER
+from examples.resilience_demo.http_server import Reply
+from examples.resilience_demo.round import Round
+from examples.resilience_demo.scenario import PlannedRequest, repeated_plan
+from examples.resilience_demo.servers import CRYPTO, WEATHER
 
 _CLASSES = {CRYPTO: "crypto", WEATHER: "weather"}
 _GATHERING_S = 0.5  # so that a round's first call is still under way when the next ones come

@@ -7,6 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from examples.resilience_demo.paint import wants_colour
+from examples.resilience_demo.scenario import plan, repeated_plan
+from examples.resilience_demo.servers import CRYPTO, WEATHER, CryptoExchange, Weather
+from examples.resilience_demo.summary import broken_identities, summary
+from examples.resilience_demo.timeline import Timeline
 from resilience import (
     AttemptStarted,
     BulkheadFull,
@@ -23,11 +28,6 @@ from resilience import (
     ServerRateLimited,
     SourceStatistics,
 )
-from resilience.demo.paint import wants_colour
-from resilience.demo.scenario import plan, repeated_plan
-from resilience.demo.servers import CRYPTO, WEATHER, CryptoExchange, Weather
-from resilience.demo.summary import broken_identities, summary
-from resilience.demo.timeline import Timeline
 from tests.resilience.clock import HandClock
 
 AT: Any = {"source": WEATHER, "at_s": 12.5}

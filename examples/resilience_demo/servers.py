@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from random import Random
 
-from resilience.demo.http_server import Reply
+from examples.resilience_demo.http_server import Reply
 
 CRYPTO = "CryptoExchange"
 WEATHER = "Weather"

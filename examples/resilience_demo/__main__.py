@@ -1,4 +1,4 @@
-"""The demo's command line: `python -m resilience.demo [--seed N]`."""
+"""The demo's command line: `python -m examples.resilience_demo [--seed N]`."""
 
 import argparse
 import asyncio
@@ -8,13 +8,14 @@ from random import Random
 
 import stamina.instrumentation
 
-from resilience.demo.http_server import serving
-from resilience.demo.interrupt import end_at_once_on_interrupt
-from resilience.demo.output import UNWRITABLE, Output, complain, end_without_output
-from resilience.demo.paint import wants_colour
-from resilience.demo.round import Round
-from resilience.demo.scenario import plan
-from resilience.demo.servers import CryptoExchange, Weather
+from console import complain, run
+from examples.resilience_demo.http_server import serving
+from examples.resilience_demo.interrupt import end_at_once_on_interrupt
+from examples.resilience_demo.output import UNWRITABLE, Output
+from examples.resilience_demo.paint import wants_colour
+from examples.resilience_demo.round import Round
+from examples.resilience_demo.scenario import plan
+from examples.resilience_demo.servers import CryptoExchange, Weather
 
 _EPILOG = """\
 Colour is used on a terminal unless NO_COLOR is set.
@@ -37,8 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stamina.instrumentation.set_on_retry_hooks([])  # the timeline tells of retries
     output = Output(sys.stdout)
     complaints = asyncio.run(_play(seed, output, colour=wants_colour(sys.stdout)))
-    if output.failure is not None:
-        return end_without_output(output.failure)
+    output.check()
     for sentence in complaints:
         complain(sentence)
     return 1 if complaints else 0
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m resilience.demo",
+        prog="python -m examples.resilience_demo",
         description="100 requests to two unwell servers on this machine, in about 12 s.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -82,4 +82,4 @@ async def _play(seed: int, output: Output, *, colour: bool) -> list[str]:
 
 if __name__ == "__main__":
     end_at_once_on_interrupt()
-    sys.exit(main())
+    run(main, program="resilience_demo", unwritable=UNWRITABLE)

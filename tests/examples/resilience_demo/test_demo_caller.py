@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from itertools import cycle
 from random import Random
 
-from resilience.demo.caller import Caller
-from resilience.demo.http_server import Answer, Reply, serving
-from resilience.demo.scenario import PlannedRequest
-from resilience.demo.servers import CRYPTO, WEATHER, CryptoExchange, Weather
-from resilience.demo.service import Restartable
+from examples.resilience_demo.caller import Caller
+from examples.resilience_demo.http_server import Answer, Reply, serving
+from examples.resilience_demo.scenario import PlannedRequest
+from examples.resilience_demo.servers import CRYPTO, WEATHER, CryptoExchange, Weather
+from examples.resilience_demo.service import Restartable
 
 NOWHERE = "http://127.0.0.1:1"
 PRICE = PlannedRequest(at_s=0.0, source=CRYPTO, path="/prices/1")

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import stamina.instrumentation
 
+from examples.resilience_demo import __main__ as command
+from examples.resilience_demo import round as round_of_demo
+from examples.resilience_demo.caller import Caller
+from examples.resilience_demo.http_server import serving
+from examples.resilience_demo.output import Output
+from examples.resilience_demo.scenario import PlannedRequest
+from examples.resilience_demo.servers import ILL_FROM_S, WEATHER, CryptoExchange, Weather
+from examples.resilience_demo.service import Restartable
 from resilience import ResilientClient
-from resilience.demo import __main__ as command
-from resilience.demo import round as round_of_demo
-from resilience.demo.caller import Caller
-from resilience.demo.http_server import serving
-from resilience.demo.output import Output
-from resilience.demo.scenario import PlannedRequest
-from resilience.demo.servers import ILL_FROM_S, WEATHER, CryptoExchange, Weather
-from resilience.demo.service import Restartable
 from resilience.testing import VirtualClockLoop
 from tests.resilience.clock import HandClock
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from examples.resilience_demo.paint import Colour, painted
+from examples.resilience_demo.scenario import FAILURES_TO_OPEN, MAX_RETRIES
 from resilience import (
     CallRejected,
     CircuitClosed,
@@ -16,8 +18,6 @@ from resilience import (
     RetryScheduled,
     ServerRateLimited,
 )
-from resilience.demo.paint import Colour, painted
-from resilience.demo.scenario import FAILURES_TO_OPEN, MAX_RETRIES
 from resilience.errors import Cause
 
 

@@ -1,15 +1,13 @@
-"""Lines to standard output, and how to end when nobody takes them any more."""
+"""Lines to standard output, until nobody takes them any more."""
 
-import os
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
+
+from console import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-READER_GONE = 141  # 128 + SIGPIPE, as a shell reports of tools that the signal ends
-UNWRITABLE = 1
+UNWRITABLE = 1  # the exit code
 
 
 class Output:
@@ -42,21 +40,7 @@ class Output:
             self.failure = failure
             self.on_failure()
 
-
-def end_without_output(failure: OSError) -> int:
-    """Return the exit code after a failure to write to standard output, and say why on stderr.
-
-    A reader who has seen enough, as `head` has, is no reason to say anything.
-    """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the exit would try again
-    if isinstance(failure, BrokenPipeError):
-        return READER_GONE
-    complain(f"the output cannot be written ({failure.strerror}); send it somewhere else")
-    return UNWRITABLE
-
-
-def complain(sentence: str) -> None:
-    """Write a line to stderr, if it takes one."""
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.write(f"{sentence}\n")
+    def check(self) -> None:
+        """Raise OutputError if a line could not be written."""
+        if self.failure is not None:
+            raise OutputError(self.failure.strerror or str(self.failure)) from self.failure

@@ -26,7 +26,11 @@ def running(
     """Run one of the services until the block ends; yield its URL and its process."""
     url = f"http://127.0.0.1:{(port := free_port())}"
     process = subprocess.Popen(
-        [*(sys.executable, "-W", "error", "-m", "resilience.demo.service"), name, f"--port={port}"],
+        [
+            *(sys.executable, "-W", "error", "-m", "examples.resilience_demo.service"),
+            name,
+            f"--port={port}",
+        ],
         cwd=ROOT,
         env={**os.environ, **env},
         stdout=stdout,
@@ -75,7 +79,7 @@ def test_each_service_serves_and_ends_when_asked_to() -> None:
 def ended(*arguments: str, **env: str) -> tuple[int, str]:
     """Run a service that cannot start; return its exit code and what it said."""
     done = subprocess.run(
-        [sys.executable, "-m", "resilience.demo.service", *arguments],
+        [sys.executable, "-m", "examples.resilience_demo.service", *arguments],
         cwd=ROOT,
         env={**os.environ, **env},
         capture_output=True,
@@ -98,8 +102,8 @@ def ended(*arguments: str, **env: str) -> tuple[int, str]:
             "caller",
             {},
             (
-                "CRYPTO_URL is not set; set it to where `python -m resilience.demo.service crypto "
-                "--port 5411` listens: http://127.0.0.1:5411"
+                "CRYPTO_URL is not set; set it to where `python -m "
+                "examples.resilience_demo.service crypto --port 5411` listens: http://127.0.0.1:5411"
             ),
         ),
         (

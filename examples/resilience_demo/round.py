@@ -9,11 +9,11 @@ from typing import Self
 
 import httpx
 
+from examples.resilience_demo.paint import Colour, painted
+from examples.resilience_demo.scenario import PlannedRequest, sources
+from examples.resilience_demo.summary import broken_identities, summary
+from examples.resilience_demo.timeline import Timeline
 from resilience import BulkheadFull, CircuitOpen, RateLimited, ResilienceError, ResilientClient
-from resilience.demo.paint import Colour, painted
-from resilience.demo.scenario import PlannedRequest, sources
-from resilience.demo.summary import broken_identities, summary
-from resilience.demo.timeline import Timeline
 
 _UNSENT = (CircuitOpen, RateLimited, BulkheadFull)
 

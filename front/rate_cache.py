@@ -12,28 +12,28 @@ from redis.exceptions import RedisError
 
 from front.rate import BadRateError, Rate, read_rate, write_rate
 
-LIMIT_S = 0.1
 WRITE_EVERY_S = 0.02
 PAUSE_S = 1.0
-_MAX_CONNECTIONS = 8  # a crowd that opens more at once spends LIMIT_S on opening them
-_SILENCE = f"Redis was silent for {LIMIT_S:g} s"
+_MAX_CONNECTIONS = 8  # a crowd that opens more at once spends its time on opening them
 
 
 class NothingKeptError(LookupError):
     """There is no last good rate to fall back to; the message says why."""
 
 
-class LastGoodRates:
+class RateCache:
     """Keeps good rates and recalls the last one of a currency; Redis may be away at any time.
 
     A fresh answer must not wait for Redis: `keep` only notes the rate, and a writer takes the
     notes to Redis, the latest of each currency, every `WRITE_EVERY_S`; after a failure it pauses
     for `PAUSE_S`. A crash loses what was noted since. A recall first takes its own notes there,
     so that it never misses a rate kept before it; leaving `writing` does so too. Whatever Redis
-    does, no use of it lasts longer than `LIMIT_S`.
+    does, no use of it lasts longer than *timeout_s*, > 0.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._silence = f"Redis was silent for {timeout_s:g} s"
         # No time-outs of the client's own: the one limit around each use is enough, and wins.
         pool = BlockingConnectionPool.from_url(
             url,
@@ -60,14 +60,14 @@ class LastGoodRates:
             NothingKeptError: Redis is away or silent, or holds no rate or no readable one.
         """
         try:
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(self._timeout_s):
                 if self._noted or self._one_writer.locked():
                     # A Redis that takes no writes may still hold an older rate.
                     with suppress(RedisError, ConnectionError):
                         await self._write_noted()
                 kept = await self._redis.get(_key(code))
         except TimeoutError as error:
-            raise NothingKeptError(_SILENCE) from error
+            raise NothingKeptError(self._silence) from error
         except (RedisError, OSError) as error:
             raise NothingKeptError(f"Redis failed: {error}") from error
         if kept is None:
@@ -77,10 +77,10 @@ class LastGoodRates:
     async def check(self) -> None:
         """Raise unless Redis answers."""
         try:
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(self._timeout_s):
                 await self._redis.ping()
         except TimeoutError as error:
-            raise TimeoutError(_SILENCE) from error
+            raise TimeoutError(self._silence) from error
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -94,7 +94,7 @@ class LastGoodRates:
                 await self._write_noted_in_time()
         finally:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LIMIT_S):
+                async with asyncio.timeout(self._timeout_s):
                     await self._redis.aclose()
 
     async def _write_forever(self) -> None:
@@ -115,7 +115,7 @@ class LastGoodRates:
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
 
     async def _write_noted_in_time(self) -> None:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(self._timeout_s):
             await self._write_noted()
 
     async def _write_noted(self) -> None:

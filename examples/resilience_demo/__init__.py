@@ -1,4 +1,4 @@
-"""`python -m resilience.demo`: 100 requests to two servers that are not well, told as they happen.
+"""`python -m examples.resilience_demo`: 100 requests to two sources that fail, line by line.
 
     http_server   as much of HTTP as the servers need
     servers       the two servers and what is wrong with them

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from resilience.demo.output import Output
+from examples.resilience_demo.output import Output
 
 PYTHON = f"{sys.executable} -W error"
 
@@ -18,32 +18,33 @@ def shell(command: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_reader_who_has_seen_enough_ends_it_without_a_word() -> None:
-    ended = shell(f"{PYTHON} -m resilience.demo | head -n 1; exit ${{PIPESTATUS[0]}}")
+    ended = shell(f"{PYTHON} -m examples.resilience_demo | head -n 1; exit ${{PIPESTATUS[0]}}")
     assert (ended.returncode, ended.stderr) == (141, "")
     assert ended.stdout.count("\n") == 1
 
 
 def test_a_full_disk_is_one_line() -> None:
-    ended = shell(f"{PYTHON} -m resilience.demo >/dev/full")
+    ended = shell(f"{PYTHON} -m examples.resilience_demo >/dev/full")
     assert ended.returncode == 1
     assert ended.stderr == (
-        "the output cannot be written (No space left on device); send it somewhere else\n"
+        "resilience_demo: the output cannot be written (No space left on device); "
+        "send it somewhere else\n"
     )
 
 
 def test_a_full_disk_with_nobody_to_tell_is_an_exit_code() -> None:
-    assert shell(f"{PYTHON} -m resilience.demo >/dev/full 2>&1").returncode == 1
+    assert shell(f"{PYTHON} -m examples.resilience_demo >/dev/full 2>&1").returncode == 1
 
 
 def test_no_standard_output_is_one_line() -> None:
-    ended = shell(f"{PYTHON} -m resilience.demo >&-")
+    ended = shell(f"{PYTHON} -m examples.resilience_demo >&-")
     assert ended.returncode == 1
     assert ended.stderr == "there is no standard output; leave it open, or send it to a file\n"
 
 
 def test_ctrl_c_ends_it_without_a_word() -> None:
     demo = subprocess.Popen(
-        [sys.executable, "-m", "resilience.demo"],
+        [sys.executable, "-m", "examples.resilience_demo"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
