@@ -10,8 +10,10 @@ def write(figure: str, value: float, words: Words) -> str:
     """Return *value* of *figure* as a reader wants it.
 
     Counts are whole, but for a median between two; attempts have two decimals; times and rates
-    have one below 10 and none above.
+    have one below 10 and none above; shares are in percent, to a tenth.
     """
+    if figure.startswith("share_"):
+        return write_share(round(value, 3), words)
     if figure == "attempts_per_request":
         text = f"{value:.2f}"
     elif figure.endswith(("_ms", "_per_s")):
