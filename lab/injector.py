@@ -12,6 +12,7 @@ from lab.touches import Touches
 
 ANSWER_S = 3.0
 LOOK_S = 1.0  # to learn of faults that others put on; whoever is too busy to tell is let be
+LOOKS = 4  # while a fault is on: a worker that has come up late shows as well
 VOLLEYS = 4
 VOLLEY = 6  # connections at once, then as many one by one: a port is not shared out evenly
 # The fields of a document that /chaos takes, but for its lease, which goes up and down.
@@ -148,24 +149,31 @@ class Injector:
     async def strangers(self) -> str:
         """Return what others have done to the service since the last look; empty: nothing.
 
-        A service that does not answer in LOOK_S is not asked again.
+        A service that does not answer in LOOK_S is let be.
 
         Raises:
             NoValidData: the lab's fault is at one injector of several.
         """
         async with self._turn:
-            reading = await self._read_anew(LOOK_S)
-            if reading is None:
-                return ""
-            if self._asked and reading.instance != self._instance:
-                raise self._several()
-            was_given_more = self._was_given_more(reading) or self._put_on_meanwhile
-            self._put_on_meanwhile = False
-            if reading.is_on and reading.fault != (self._asked or {}):
-                return f"somebody else's fault is on at {self._service} ({_in_words(reading)})"
-            if was_given_more:
-                return f"somebody else has put a fault on at {self._service}"
+            for _ in range(LOOKS if self._asked else 1):
+                reading = await self._read_anew(LOOK_S)
+                if reading is None:
+                    return ""
+                if self._asked and reading.instance != self._instance:
+                    raise self._several()
+                if found := self._strange(reading):
+                    return found
             return ""
+
+    def _strange(self, reading: Reading) -> str:
+        """Return what is strange about a reading, compared with what the lab has done itself."""
+        was_given_more = self._was_given_more(reading) or self._put_on_meanwhile
+        self._put_on_meanwhile = False
+        if reading.is_on and reading.fault != (self._asked or {}):
+            return f"somebody else's fault is on at {self._service} ({_in_words(reading)})"
+        if was_given_more:
+            return f"somebody else has put a fault on at {self._service}"
+        return ""
 
     async def check_alone(self) -> None:
         """Make sure that the service has one injector, as far as many questions can tell.

@@ -84,7 +84,7 @@ ENGLISH = Words(
     fail_line="{cell}, {figure}: {value}, expected {comparison} {bound}",
     usual_runs="Each cell: runs {runs}, requests a run {requests}.",
     other_runs_line="{cell}: runs {runs}, requests a run {requests}",
-    marked_line="{cell}: runs that do not count: {marked} ({why})",
+    marked_line="{cell}: runs that do not count: {marked}; {why}",
     how_to_read=(
         "Medians of the runs, with the lowest and the highest of them; in brackets the published "
         "figure. Attempts: calls sent to the service under fault."
@@ -141,7 +141,7 @@ UKRAINIAN = Words(
     fail_line="{cell}, {figure}: {value}, очікувано {comparison} {bound}",
     usual_runs="У кожному рядку: запусків {runs}, запитів у запуску {requests}.",
     other_runs_line="{cell}: запусків {runs}, запитів у запуску {requests}",
-    marked_line="{cell}: запусків, що не враховано: {marked} ({why})",
+    marked_line="{cell}: запусків, що не враховано: {marked}; {why}",
     how_to_read=(
         "Медіани запусків, найменше й найбільше значення; у дужках надруковане значення. "
         "Спроби: виклики до сервісу зі збоями."
