@@ -74,6 +74,11 @@ class Connection:
         """Whether nothing passes any more."""
         return self.upstream.is_over and self.downstream.is_over
 
+    @property
+    def is_standing(self) -> bool:
+        """Whether both ends may still send: one that was left by either is of no more use."""
+        return not (self.upstream.has_source_ended or self.downstream.has_source_ended)
+
     def hit(self, fault_id: str, fault: AnyByteFault, chance: random.Random) -> None:
         """Put a fault on, in its directions."""
         self.is_hit = True

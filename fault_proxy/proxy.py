@@ -114,7 +114,7 @@ class Proxy:
         """Return what `/faults` tells of a fault."""
         members = self._faults.as_wire(fault)
         if isinstance(fault.fault, AnyByteFault):
-            standing = [each for each in self._connections if not each.is_over]
+            standing = [each for each in self._connections if each.is_standing]
             touched = [each for each in standing if fault.id in each.touched_by]
             members["standing"] = {"arrived": len(standing), "touched": len(touched)}
         return members

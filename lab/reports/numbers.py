@@ -36,4 +36,4 @@ def write_share(value: float, words: Words) -> str:
 def write_spread(figure: str, spread: Spread, words: Words, *, dash: str = "–") -> str:  # noqa: RUF001 - an en dash joins the ends of a range
     """Return the smallest and the largest run, or nothing if they read the same."""
     low, high = write(figure, spread.low, words), write(figure, spread.high, words)
-    return "" if low == high else f"{low}{dash}{high}"
+    return "" if low == high else f"{low.removesuffix(' %')}{dash}{high}"

@@ -114,6 +114,16 @@ async def test_connections_that_stand_are_told_apart_from_all_that_came(echoing:
     assert told["standing"] == {"arrived": 1, "touched": 1}
 
 
+async def test_a_connection_that_its_client_has_left_stands_no_more(echoing: Proxy) -> None:
+    active = echoing.apply(BlackHole())  # which holds the end of the stream back as well
+    async with await Peer.connect(echoing.address) as client:
+        await client.send(MESSAGE)
+        await until(lambda: active.touched > 0)
+    await until(lambda: echoing.tell(active)["standing"] == {"arrived": 0, "touched": 0})
+
+    assert echoing.tell(active)["touched"] == echoing.counts().open_connections == 1
+
+
 @pytest.mark.parametrize(
     ("fault", "counts"),
     [

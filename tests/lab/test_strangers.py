@@ -13,7 +13,7 @@ from lab.system import Link
 from loadgen import Sample, Samples
 from tests.lab.small_experiment import EXPERIMENT, LabProcess, rows, run_lab, write_experiment
 
-SECONDS = 'load: {request: "GET {rates.url}/rates/USD", rate: 40/s, for: 2s, timeout: 300ms}'
+SECONDS = 'load: {request: "GET {rates.url}/rates/USD", rate: 40/s, for: 3s, timeout: 300ms}'
 TABLE = (
     EXPERIMENT[: EXPERIMENT.index("  half fail")]
     .replace(EXPERIMENT.splitlines()[2], SECONDS)
@@ -23,7 +23,7 @@ TABLE = (
 WITH_A_LINK = TABLE + "  late: [{link: load -> rates, delay: 1ms}]\n"
 WITH_CHAOS = TABLE + "  late: [{chaos: rates, delay: 1ms}]\n"
 TIMELINE = (
-    TABLE[: TABLE.index("faults:")].replace(", rate: 40/s, for: 2s", "").replace("warmup: 0\n", "")
+    TABLE[: TABLE.index("faults:")].replace(", rate: 40/s, for: 3s", "").replace("warmup: 0\n", "")
     + """\
 timeline:
   duration: 3 s
