@@ -82,7 +82,7 @@ class Injector:
         self._asked: Mapping[str, object] | None = None  # the lab's own fault, as it was told back
         self._instance: str | None = None  # which has it
         self._applied: dict[str, int] = {}  # by instance
-        self._is_known_to_be_alone = False
+        self._is_known_to_be_single = False
         self._put_on_meanwhile = False
 
     @property
@@ -98,7 +98,7 @@ class Injector:
         Raises:
             NoValidData: the injector refuses the document, does not answer, or is one of several.
         """
-        await self.check_alone()
+        await self.check_single()
         async with self._turn:
             reading = await self._switch_on(document, has_effect=has_effect)
             self._put_on_meanwhile |= self._was_given_more(reading, by_us=int(reading.is_on))
@@ -146,7 +146,7 @@ class Injector:
         reading = await self._read(ANSWER_S)
         return reading.touches if reading is not None and reading.is_on else None
 
-    async def strangers(self) -> str:
+    async def foreign_faults(self) -> str:
         """Return what others have done to the service since the last look; empty: nothing.
 
         A service that does not answer in LOOK_S is let be.
@@ -161,12 +161,12 @@ class Injector:
                     return ""
                 if self._asked and reading.instance != self._instance:
                     raise self._several()
-                if found := self._strange(reading):
+                if found := self._foreign(reading):
                     return found
             return ""
 
-    def _strange(self, reading: Reading) -> str:
-        """Return what is strange about a reading, compared with what the lab has done itself."""
+    def _foreign(self, reading: Reading) -> str:
+        """Return what a reading has beside what the lab has done itself."""
         was_given_more = self._was_given_more(reading) or self._put_on_meanwhile
         self._put_on_meanwhile = False
         if reading.is_on and reading.fault != (self._asked or {}):
@@ -175,26 +175,26 @@ class Injector:
             return f"somebody else has put a fault on at {self._service}"
         return ""
 
-    async def check_alone(self) -> None:
+    async def check_single(self) -> None:
         """Make sure that the service has one injector, as far as many questions can tell.
 
         Raises:
             NoValidData: there are several, each with faults of its own.
         """
-        if self._is_known_to_be_alone:
+        if self._is_known_to_be_single:
             return
-        names: set[str | None] = set()
+        instances: set[str] = set()
         for _ in range(VOLLEYS):
-            names.update(await self._instances())
-            if len(names - {None}) > 1:
+            together = await asyncio.gather(*(self._read_anew(LOOK_S) for _ in range(VOLLEY)))
+            for reading in together:
+                # One by one as well: of connections that come together one process may take all.
+                again = reading and await self._read_anew(LOOK_S)
+                instances |= {each.instance for each in (reading, again) if each and each.instance}
+            if len(instances) > 1:
                 raise self._several()
-        self._is_known_to_be_alone = True
-
-    async def _instances(self) -> set[str | None]:
-        """Ask who is there over some connections at once and over as many one by one."""
-        readings = await asyncio.gather(*(self._read_anew(ANSWER_S) for _ in range(VOLLEY)))
-        readings += [await self._read_anew(ANSWER_S) for _ in range(VOLLEY)]
-        return {reading.instance for reading in readings if reading is not None}
+            if not any(together):
+                return
+        self._is_known_to_be_single = True
 
     async def _check_says_the_same(self) -> None:
         """Make sure that an injector that has no name has the fault whoever answers."""

@@ -12,6 +12,7 @@ from lab.errors import NoValidData
 from lab.experiment import Experiment
 from lab.fault_kinds import ChaosFault, LinkFault
 from lab.faults import AppliedFault, applied
+from lab.injector_checks import check_single, foreign_faults
 from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
 from lab.manifest import plain
 from lab.marks import strange_mark
@@ -21,7 +22,6 @@ from lab.record import ResultFolder, RunRow
 from lab.reply_counts import count_replies, disagreement
 from lab.running import RunningSystem
 from lab.steady_state import check_steady_state
-from lab.strangers import strangers
 from lab.system import Counter
 from lab.touches import columns_for, touch_values, untouched
 from loadgen import Closed, Load, Samples, Summary, summarise
@@ -68,8 +68,9 @@ class Runner:
     async def _run_cell(self, cell: Cell) -> None:
         load = load_for(self._experiment, cell, self._system)
         await self._reach_known_state(cell)
-        await strangers(self._system)  # what was done before is nobody's business
+        await foreign_faults(self._system)  # what was done before is nobody's business
         await self._check_steady_state(cell, load)
+        await check_single(self._system, cell.condition.faults)
         # Of the cell's name, so that a cell's dice do not depend on which cells ran before it.
         chance = random.Random(f"{self._seed}/{cell.condition.name}/{cell.client.name}")
         async with AsyncExitStack() as faults:
@@ -106,7 +107,7 @@ class Runner:
         self, cell: Cell, load: Load, repeat: int, on: Sequence[AppliedFault]
     ) -> None:
         started = datetime.now(UTC)
-        stranger = await strangers(self._system)
+        foreign = await foreign_faults(self._system)
         touches_before = [await fault.touches() for fault in on]
         attempts_before = await self._attempts()
         counts_before = await count_replies(self._system, load)
@@ -114,7 +115,7 @@ class Runner:
         counts_after = await count_replies(self._system, load)
         attempts_after = await self._attempts()
         touches = [await fault.touches() for fault in on]
-        stranger = stranger or await strangers(self._system)
+        foreign = foreign or await foreign_faults(self._system)
         faults = cell.condition.faults
         in_this_run = [
             after and after.since(before)
@@ -132,7 +133,7 @@ class Runner:
             attempts=_difference(attempts_before, attempts_after),
             touched=dict.fromkeys(self._touch_columns) | touch_values(faults, in_this_run),
             note=self._service_that_ended()
-            or stranger
+            or foreign
             or strange_mark(samples, faults, self._system.injectors)
             or await self._why_fault_is_off(on)
             or await self._why_unreached(cell, attempts_after)

@@ -35,7 +35,7 @@ class Place(Protocol):
     async def touches(self, fault_id: str) -> Touches | None:
         """Return what a fault has done so far; None where nobody can count that."""
 
-    async def strangers(self, where: str) -> str:
+    async def foreign_faults(self, where: str) -> str:
         """Return in words what others have put on *where* since the last look; empty: nothing."""
 
     async def connections(self) -> int | None:

@@ -97,7 +97,7 @@ class ProxyPlace:
                 )
         return None
 
-    async def strangers(self, where: str) -> str:
+    async def foreign_faults(self, where: str) -> str:
         """Compare what is on, and how many faults have been put on, with what the lab asked for."""
         async with self._turn:
             try:

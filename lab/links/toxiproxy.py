@@ -104,7 +104,7 @@ class ToxiproxyPlace:
         """Return None: the server counts nothing."""
         del fault_id
 
-    async def strangers(self, where: str) -> str:
+    async def foreign_faults(self, where: str) -> str:
         """Compare the proxy's toxics, and whether it is enabled, with what the lab asked for."""
         async with self._turn:
             enabled, toxics = await self._state()

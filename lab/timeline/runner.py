@@ -10,6 +10,7 @@ from lab.engine import Engine
 from lab.errors import LabError, NoValidData
 from lab.experiment import Client, Condition, Experiment, Timeline
 from lab.fault_kinds import ChaosFault, LinkFault
+from lab.injector_checks import check_single
 from lab.loads import load_for, steady_state_load
 from lab.marks import complaint
 from lab.plan import Cell
@@ -26,10 +27,10 @@ from lab.timeline.figures import (
     figures_by_row,
     samples_by_phase,
 )
+from lab.timeline.foreign_faults import ForeignFaultWatch
 from lab.timeline.phases import Span
 from lab.timeline.progress import TimelineProgress
 from lab.timeline.sender import Sent, send_all
-from lab.timeline.strangers import StrangerWatch
 from lab.touches import touch_values, untouched
 from loadgen import Load, Sample
 
@@ -50,7 +51,7 @@ class _Played:
     sent: Sent
     conductor: Conductor
     readings: Sequence[Reading]
-    strangers: Mapping[str, float]  # what others did, and when it was seen
+    foreign: Mapping[str, float]  # what others did, and when it was seen
 
 
 class TimelineRunner:
@@ -91,7 +92,9 @@ class TimelineRunner:
         short = await self._engine.send(steady_state_load(load), on_finished=lambda _: None)
         check_steady_state(short, before=title, logs=self._folder.logs)
         self._note("steady_state.held", title)
-        await self._check_injectors()
+        await check_single(
+            self._system, (fault for event in self._timeline.events for fault in event.faults)
+        )
         started = datetime.now(UTC)
         played = await self._play(
             load, title, random.Random(f"{self._seed}/{client.name}/{repeat}")
@@ -110,12 +113,6 @@ class TimelineRunner:
         )
         return load_for(self._experiment, cell, self._system)
 
-    async def _check_injectors(self) -> None:
-        """Make sure that each fault will reach all of its service, before there is any."""
-        faults = [fault for event in self._timeline.events for fault in event.faults]
-        for name in {fault.service for fault in faults if isinstance(fault, ChaosFault)}:
-            await self._system.injectors[name].check_alone()
-
     async def _play(self, load: Load, title: str, chance: random.Random) -> _Played:
         def note(what: str, **fields: object) -> None:
             self._note(what, title, **fields)
@@ -124,17 +121,17 @@ class TimelineRunner:
         clock = TimelineClock()
         conductor = Conductor(self._system, clock, chance, note)
         watch = BreakerWatch(self._system, clock, note)
-        strangers = StrangerWatch(self._system, clock)
+        foreign = ForeignFaultWatch(self._system, clock)
         note("timeline.began", at_s=0.0)
         try:
             async with asyncio.TaskGroup() as group:
-                watching = [group.create_task(each) for each in (watch.watch(), strangers.watch())]
+                watching = [group.create_task(each) for each in (watch.watch(), foreign.watch())]
                 playing = group.create_task(conductor.play(self._timeline.events))
                 sent = await send_all(self._timeline, load, self._engine, clock, note)
                 await playing
                 for each in watching:
                     each.cancel()
-            await strangers.look()
+            await foreign.look()
         except* (LabError, OSError) as failures:
             raise NoValidData(str(_first(failures))) from failures
         self.loads_s += clock.now_s()
@@ -142,7 +139,7 @@ class TimelineRunner:
             sent=sent,
             conductor=conductor,
             readings=watch.readings,
-            strangers=strangers.found,
+            foreign=foreign.found,
         )
 
     async def _check_clean(self, title: str) -> None:
@@ -185,8 +182,8 @@ class TimelineRunner:
     def _why_invalid(self, played: _Played) -> str:
         if dead := self._system.dead_services():
             return f"service {dead[0]} ended by itself"
-        if played.strangers:
-            return "; ".join(f"{what}, seen at {at:.1f} s" for what, at in played.strangers.items())
+        if played.foreign:
+            return "; ".join(f"{what}, seen at {at:.1f} s" for what, at in played.foreign.items())
         if mark := self._strange_mark(played):
             return mark
         if early := played.conductor.ended_early:

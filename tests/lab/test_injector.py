@@ -70,53 +70,53 @@ def test_the_fields_that_are_compared_are_those_of_a_document() -> None:
     assert set(FIELDS) | {"ttlS"} == wire
 
 
-async def test_the_labs_own_fault_is_no_strangers() -> None:
+async def test_the_labs_own_fault_is_nobody_elses() -> None:
     async with asked_through(service()) as (injector, client):
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         await injector.put_on(HALF)
         await client.get("http://rates/rates")
         await injector.renew(9.0, within_s=1.0)
 
         assert await injector.is_active()
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         assert await injector.touches() == Touches(touched=1, hit=1, met=1)
 
         await injector.take_off()
         assert await injector.is_off()
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         assert await injector.touches() is None
 
 
-async def test_a_strangers_fault_is_named_with_what_it_does() -> None:
+async def test_a_foreign_fault_is_named_with_what_it_does() -> None:
     async with asked_through(service()) as (injector, client):
         await client.post(URL, json={"failure": 1, "delayMs": 20})
 
         said = "somebody else's fault is on at rates (failure=1.0, delayMs=20.0)"
-        assert await injector.strangers() == await injector.strangers() == said
+        assert await injector.foreign_faults() == await injector.foreign_faults() == said
 
 
 @pytest.mark.parametrize("own", [None, HALF], ids=["none of ours", "beside ours"])
-async def test_a_strangers_fault_that_has_come_and_gone_is_told_once(
+async def test_a_foreign_fault_that_has_come_and_gone_is_told_once(
     own: dict[str, object] | None,
 ) -> None:
     async with asked_through(service()) as (injector, client):
-        await injector.strangers()
+        await injector.foreign_faults()
         if own:
             await injector.put_on(own)
         await client.post(URL, json={"failure": 1})
         await (client.post(URL, json=own) if own else client.delete(URL))
 
-        assert await injector.strangers() == "somebody else has put a fault on at rates"
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == "somebody else has put a fault on at rates"
+        assert await injector.foreign_faults() == ""
 
 
-async def test_a_fault_put_on_over_a_strangers_is_told_of_too() -> None:
+async def test_a_fault_put_on_over_a_foreign_one_is_told_of_too() -> None:
     async with asked_through(service()) as (injector, client):
-        await injector.strangers()
+        await injector.foreign_faults()
         await client.post(URL, json={"failure": 1})
         await injector.put_on(HALF)
 
-        assert await injector.strangers() == "somebody else has put a fault on at rates"
+        assert await injector.foreign_faults() == "somebody else has put a fault on at rates"
 
 
 async def test_a_fault_in_place_of_the_labs_is_not_the_labs() -> None:
@@ -125,24 +125,24 @@ async def test_a_fault_in_place_of_the_labs_is_not_the_labs() -> None:
         await client.post(URL, json={"failure": 0.5, "seed": 8})
 
         assert not await injector.is_active()
-        assert "somebody else's fault is on at rates" in await injector.strangers()
+        assert "somebody else's fault is on at rates" in await injector.foreign_faults()
 
 
-async def test_a_fault_that_somebody_cleared_is_off_and_no_strangers() -> None:
+async def test_a_fault_that_somebody_cleared_is_off_and_not_foreign() -> None:
     async with asked_through(service()) as (injector, client):
         await injector.put_on(HALF)
         await client.delete(URL)
 
         assert not await injector.is_active()
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
 
 
 async def test_a_new_process_has_an_injector_of_its_own() -> None:
     async with asked_through(InTurn(service(), service())) as (injector, _):
         for _ in range(4):
-            await injector.strangers()
+            await injector.foreign_faults()
             injector.forget()
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
 
 
 async def test_a_fault_without_effect_is_on_as_asked_and_touches_nothing() -> None:
@@ -151,7 +151,7 @@ async def test_a_fault_without_effect_is_on_as_asked_and_touches_nothing() -> No
 
         assert await injector.is_active()
         assert await injector.touches() == Touches(touched=0)
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
 
 
 async def test_a_fault_that_the_injector_takes_for_none_is_refused() -> None:
@@ -178,24 +178,24 @@ async def test_a_second_process_that_comes_up_late_ends_the_run() -> None:
 
     async with asked_through(port) as (injector, _):
         await injector.put_on(HALF)
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         processes.append(service())
 
         with pytest.raises(NoValidData, match="several processes answer for rates"):
-            await injector.strangers()
+            await injector.foreign_faults()
 
 
 @pytest.mark.parametrize("tells", [True, False])
 async def test_an_injector_of_another_make_is_compared_as_far_as_it_tells(*, tells: bool) -> None:
     async with asked_through(Foreign(tells=tells)) as (injector, client):
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         await injector.put_on(HALF)
         assert await injector.is_active()
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         assert await injector.touches() is None
 
         await client.post(URL, json={"failure": 1, "ttlS": 5.0})
-        assert bool(await injector.strangers()) is tells
+        assert bool(await injector.foreign_faults()) is tells
         assert await injector.is_active() is not tells
 
 
@@ -206,7 +206,7 @@ async def test_a_service_that_does_not_answer_has_nothing_to_tell() -> None:
     async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
         injector = Injector("rates", URL, http=client, fresh_http=client)
 
-        assert await injector.strangers() == ""
+        assert await injector.foreign_faults() == ""
         assert await injector.touches() is None
         with pytest.raises(NoValidData, match="does not answer"):
             await injector.put_on(HALF)

@@ -16,6 +16,7 @@ from lab.keeper import Keeper
 from lab.links.places import Site
 from lab.running import RunningSystem
 from lab.system import Service, System
+from lab.touches import Touches
 from loadgen.code import load_object
 
 CODE = """\
@@ -43,6 +44,17 @@ class Own:
         seen.append("off")
         if self.fails == "off":
             raise RuntimeError("stuck")
+
+class Counting:
+    def __init__(self, *, count):
+        self.count = count
+    @asynccontextmanager
+    async def applied(self, target, chance):
+        yield self
+    async def is_active(self):
+        return True
+    async def touched(self):
+        return self.count
 """
 
 
@@ -61,10 +73,10 @@ async def system(tmp_path: Path) -> AsyncIterator[RunningSystem]:
         yield RunningSystem(site, places={})
 
 
-def fault(folder: Path, **options: str) -> ExtensionFault:
+def fault(folder: Path, name: str = "Own", **options: object) -> ExtensionFault:
     path = folder / "own.py"
     path.write_text(CODE)
-    return ExtensionFault(kind="own", service="rates", code=f"{path}:Own", options=options)
+    return ExtensionFault(kind="own", service="rates", code=f"{path}:{name}", options=options)
 
 
 def seen_by(fault: ExtensionFault) -> list[str]:
@@ -103,6 +115,15 @@ async def test_it_says_whether_it_is_still_on_or_never_goes(
     async with applied(fault(tmp_path, fails=kind), system, random.Random(5)) as on:
         assert await on.is_active() is is_on
         assert await on.touches() is None
+
+
+@pytest.mark.parametrize("touched", [0, 3])
+async def test_it_may_count_what_it_touches(
+    tmp_path: Path, system: RunningSystem, touched: int
+) -> None:
+    async with applied(fault(tmp_path, "Counting", count=touched), system, random.Random(5)) as on:
+        assert await on.is_active()
+        assert await on.touches() == Touches(touched=touched)
 
 
 @pytest.mark.virtual_clock

@@ -79,6 +79,28 @@ async def test_faults_come_together_and_go_and_so_does_the_proxy(
     assert f"DELETE /proxies/{name}" in server.asked
 
 
+async def test_what_others_do_to_the_proxy_is_told_apart_from_the_labs_own(
+    server: StandIn, tmp_path: Path
+) -> None:
+    async with led_through(server.url, tmp_path) as system:
+        [proxy] = server.proxies.values()
+        place = system.place(LINK)
+        slow = await place.put_on({"kind": "latency", "delayMs": 9})
+        away = await place.put_on({"kind": "refused"})
+        assert await place.foreign_faults("here") == ""
+        assert await place.touches(slow) is None
+        await place.take_off(slow)
+        await place.take_off(away)
+        assert await place.foreign_faults("here") == ""
+
+        proxy["toxics"].append({"name": "theirs", "type": "timeout"})
+        assert await place.foreign_faults("here") == "somebody else's fault is on here (theirs)"
+        proxy["toxics"].clear()
+        proxy["enabled"] = False
+        said = "somebody else's fault is on here (the proxy is disabled)"
+        assert await place.foreign_faults("here") == said
+
+
 async def test_connects_are_refused_until_the_last_fault_that_asks_for_it_ends(
     server: StandIn, tmp_path: Path
 ) -> None:

@@ -1,13 +1,13 @@
 """Looks for other people's faults while a timeline runs."""
 
+from lab.injector_checks import foreign_faults
 from lab.running import RunningSystem
-from lab.strangers import strangers
 from lab.timeline.clock import TimelineClock
 
 LOOK_EVERY_S = 1.0
 
 
-class StrangerWatch:
+class ForeignFaultWatch:
     """Asks all injectors and proxies every second.
 
     Attributes:
@@ -29,5 +29,5 @@ class StrangerWatch:
 
     async def look(self) -> None:
         """Look once."""
-        if stranger := await strangers(self._system):
-            self.found.setdefault(stranger, self._clock.now_s())
+        if foreign := await foreign_faults(self._system):
+            self.found.setdefault(foreign, self._clock.now_s())

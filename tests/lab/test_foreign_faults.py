@@ -34,7 +34,7 @@ timeline:
 )
 
 
-class Stranger:
+class SomebodyElse:
     """Somebody on the same machine while the lab measures."""
 
     def __init__(self, lab: LabProcess) -> None:
@@ -55,19 +55,19 @@ class Stranger:
 
 def measure(
     folder: Path, experiment: str, *arguments: str, after: str = "steady_state.held"
-) -> tuple[LabProcess, Stranger, Path]:
+) -> tuple[LabProcess, SomebodyElse, Path]:
     """Start the lab and return once its load is about to be sent."""
     file = write_experiment(folder, experiment)
     lab = LabProcess("run", file, "--out", folder / "out", *arguments)
     latest = folder / "out" / "small" / "latest"
     lab.wait_for(after, latest)
-    return lab, Stranger(lab), latest
+    return lab, SomebodyElse(lab), latest
 
 
 @pytest.mark.integration
 def test_a_fault_at_the_service_in_a_healthy_cell(tmp_path: Path) -> None:
-    lab, stranger, latest = measure(tmp_path, TABLE)
-    httpx.post(stranger.chaos(), json={"failure": 1, "seed": 1}).raise_for_status()
+    lab, somebody, latest = measure(tmp_path, TABLE)
+    httpx.post(somebody.chaos(), json={"failure": 1, "seed": 1}).raise_for_status()
     done = lab.finish()
     [run] = rows(latest / "runs.csv")
 
@@ -78,9 +78,9 @@ def test_a_fault_at_the_service_in_a_healthy_cell(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_a_fault_that_has_come_and_gone_during_the_load(tmp_path: Path) -> None:
-    lab, stranger, latest = measure(tmp_path, TABLE)
-    httpx.post(stranger.chaos(), json={"delayMs": 1}).raise_for_status()
-    httpx.delete(stranger.chaos()).raise_for_status()
+    lab, somebody, latest = measure(tmp_path, TABLE)
+    httpx.post(somebody.chaos(), json={"delayMs": 1}).raise_for_status()
+    httpx.delete(somebody.chaos()).raise_for_status()
     done = lab.finish()
     [run] = rows(latest / "runs.csv")
 
@@ -91,8 +91,8 @@ def test_a_fault_that_has_come_and_gone_during_the_load(tmp_path: Path) -> None:
 @pytest.mark.integration
 def test_a_fault_in_place_of_the_labs_own(tmp_path: Path) -> None:
     only = ("--only", "fault=late")
-    lab, stranger, latest = measure(tmp_path, WITH_CHAOS, *only, after="fault.applied")
-    httpx.post(stranger.chaos(), json={"delayMs": 1, "jitterMs": 1}).raise_for_status()
+    lab, somebody, latest = measure(tmp_path, WITH_CHAOS, *only, after="fault.applied")
+    httpx.post(somebody.chaos(), json={"delayMs": 1, "jitterMs": 1}).raise_for_status()
     done = lab.finish()
     [run] = rows(latest / "runs.csv")
 
@@ -103,9 +103,9 @@ def test_a_fault_in_place_of_the_labs_own(tmp_path: Path) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("fault", ["none", "late"])
 def test_a_fault_on_a_link(tmp_path: Path, fault: str) -> None:
-    lab, stranger, latest = measure(tmp_path, WITH_A_LINK, "--only", f"fault={fault}")
+    lab, somebody, latest = measure(tmp_path, WITH_A_LINK, "--only", f"fault={fault}")
     document = {"kind": "latency", "delayMs": 1}
-    httpx.post(stranger.proxy(), json=document).raise_for_status()
+    httpx.post(somebody.proxy(), json=document).raise_for_status()
     done = lab.finish()
     [run] = rows(latest / "runs.csv")
 
@@ -115,9 +115,9 @@ def test_a_fault_on_a_link(tmp_path: Path, fault: str) -> None:
 
 @pytest.mark.integration
 def test_a_fault_that_has_come_and_gone_in_a_timeline(tmp_path: Path) -> None:
-    lab, stranger, latest = measure(tmp_path, TIMELINE, after="event.off")
-    httpx.post(stranger.chaos(), json={"delayMs": 1}).raise_for_status()
-    httpx.delete(stranger.chaos()).raise_for_status()
+    lab, somebody, latest = measure(tmp_path, TIMELINE, after="event.off")
+    httpx.post(somebody.chaos(), json={"delayMs": 1}).raise_for_status()
+    httpx.delete(somebody.chaos()).raise_for_status()
     done = lab.finish()
     notes = {row["note"] for row in rows(latest / "runs.csv")}
 
@@ -173,6 +173,30 @@ services:
     assert "run it with one worker, or start each worker as a service of its own" in done.stderr
 
 
+@pytest.mark.integration
+def test_what_the_lab_does_to_a_service_itself_is_nobody_elses(tmp_path: Path) -> None:
+    experiment = (
+        EXPERIMENT[: EXPERIMENT.index("  half fail")]
+        + """\
+  restarted: [{restart: rates}]
+  flapping: [{flap: rates, down: 20ms, up: 50ms}]
+  paused: [{pause: rates}]
+  short: [{chaos: rates, delay: 1ms}, {files: rates, spare: 8}]
+  three: [{chaos: rates, delay: 1ms}, {link: load -> rates, latency: 1ms},
+    {link: load -> rates, refuse: true}]
+override: [{fault: paused, requests: 8}]
+"""
+    )
+    done = run_lab("run", write_experiment(tmp_path, experiment), "--out", tmp_path / "out")
+    notes = {row["fault"]: row["note"] for row in rows(tmp_path / "out/small/latest/runs.csv")}
+
+    assert done.returncode == 3, done.stderr
+    nothing = "the fault touched nothing (chaos at rates; latency on load -> rates)"
+    assert notes.pop("three") == nothing  # nobody gets as far
+    assert notes == dict.fromkeys(notes, "")
+    assert len(notes) == 5
+
+
 LINK = Link(source="load", target="rates")
 HALF = ChaosFault(service="rates", document={"failure": 0.5, "delayMs": 0, "body": "drip"})
 
@@ -206,7 +230,7 @@ def strange(marks: Iterable[str], *faults: Fault, names_its_marks: bool = True) 
         (("anything",), (ExtensionFault(kind="own", service="x", code="", options={}),)),
     ],
 )
-def test_marks_of_the_cells_own_faults_are_no_strangers(
+def test_marks_of_the_cells_own_faults_are_nobody_elses(
     marks: tuple[str, ...], faults: tuple[Fault, ...]
 ) -> None:
     assert strange(marks, *faults) == ""
