@@ -111,7 +111,7 @@ class RateCache:
     async def _hang_up_idle(self) -> None:
         """Have Redis' name looked up again: where it led to may be a replica by now, and refuse."""
         with suppress(RedisError, OSError):
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(self._timeout_s):
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
 
     async def _write_noted_in_time(self) -> None:

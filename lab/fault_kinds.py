@@ -15,6 +15,11 @@ class ChaosFault:
     service: str
     document: Mapping[str, object]
 
+    @property
+    def has_effect(self) -> bool:
+        """Whether any request can be touched at all."""
+        return any(self.document.get(name) for name in _HARMFUL)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkFault:
@@ -119,6 +124,7 @@ Fault = (
 )
 LEASED = (ChaosFault, LinkFault)  # end by themselves, should the lab die
 MOMENTARY = (RestartFault, FlushFault)  # done once it has been applied; nothing to revert
+_HARMFUL = ("failure", "delayMs", "jitterMs", "failFirst", "body", "hang")  # others say how
 _BESIDE = (BurnFault, MemoryFault, FlushFault)  # leaves the process itself alone
 _INSIDE = (ChaosFault, FilesFault)  # needs the process to be there
 
@@ -132,3 +138,25 @@ def go_together(one: Fault, other: Fault) -> bool:
     if isinstance(one, _BESIDE) or isinstance(other, _BESIDE):
         return True
     return isinstance(one, _INSIDE) and isinstance(other, _INSIDE)
+
+
+def label(fault: Fault) -> str:
+    """Return what a fault is and where, for people: `chaos at rates, match path /x`."""
+    match fault:
+        case ChaosFault():
+            what = f"chaos at {fault.service}"
+        case LinkFault():
+            what = f"{fault.document['kind']} on {fault.link}"
+        case _:
+            return f"{fault.kind} at {fault.service}"
+    match = fault.document.get("match")
+    words = [f"{key} {value}" for key, value in match.items()] if isinstance(match, Mapping) else []
+    return f"{what}, match {' '.join(words)}" if words else what
+
+
+def asked_share(fault: Fault) -> float | None:
+    """Return the share of requests or connections to be hit; None for all, or an unknown one."""
+    if not isinstance(fault, ChaosFault | LinkFault):
+        return None
+    share = fault.document.get("failure" if isinstance(fault, ChaosFault) else "rate")
+    return float(share) if isinstance(share, int | float) and share < 1 else None

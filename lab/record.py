@@ -53,6 +53,9 @@ class RunRow:
         default_factory=lambda: MappingProxyType({})
     )
     attempts: int | None
+    touched: Mapping[str, float | None] = field(  # by column: what each of its faults did
+        default_factory=lambda: MappingProxyType({})
+    )
     note: str = ""
 
     def values(self) -> dict[str, object]:
@@ -77,6 +80,7 @@ class RunRow:
             "duration_s": rounded(summary.duration_s),
             "attempts": self.attempts,
             "attempts_per_request": rounded(per_request),
+            **{name: rounded(value) for name, value in self.touched.items()},
             **self._mix_values(),
             "note": self.note,
         }

@@ -11,8 +11,9 @@
     flush          a backing Redis emptied
     extension      a class of the user's own
 
-Each yields a check (`still_on`): is the fault still on? What the lab cannot revert, because it was
-killed, ends with the processes, which the keeper ends.
+Each yields what the fault in force can be asked (`applied`): whether it still is on, and what it
+has touched. What the lab cannot revert, because it was killed, ends with the processes, which the
+keeper ends.
 """
 
 import random
@@ -33,8 +34,9 @@ from lab.fault_kinds import (
     ProcessFault,
     RestartFault,
 )
+from lab.faults.applied import AppliedFault
 from lab.faults.burn import burn_fault
-from lab.faults.chaos import chaos_fault, is_off
+from lab.faults.chaos import chaos_fault
 from lab.faults.descriptors import files_fault
 from lab.faults.extension import extension_fault
 from lab.faults.flap import flap_fault
@@ -43,10 +45,9 @@ from lab.faults.link import link_fault
 from lab.faults.memory import memory_fault
 from lab.faults.process import process_fault
 from lab.faults.restart import restart_fault
-from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 
-_Applied = AbstractAsyncContextManager[StillOn]
+_Applied = AbstractAsyncContextManager[AppliedFault]
 _BY_KIND: Mapping[type, Callable[[Any, RunningSystem], _Applied]] = {
     BurnFault: burn_fault,
     FilesFault: files_fault,
@@ -80,4 +81,4 @@ def applied(
     return _BY_KIND[type(fault)](fault, system)
 
 
-__all__ = ["StillOn", "applied", "is_off"]
+__all__ = ["AppliedFault", "applied"]

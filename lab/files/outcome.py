@@ -9,6 +9,7 @@ from lab.files.extensions import INSTALLED, Extensions
 from lab.files.fields import Fields, entries, items, mapping, sequence
 from lab.files.scalars import describe, line, name, written
 from lab.files.tree import ListNode, Node
+from lab.touches import TOUCH_FIGURES
 from loadgen import BodyPatternRule, HeaderRule, JsonFieldRule, OutcomeRule, StatusRule
 
 OUTCOME_EXAMPLE = "{json: source, classes: [fresh, stale]}"
@@ -16,6 +17,7 @@ RESERVED = (  # columns of runs.csv that an outcome class must not be called
     *("started_utc", "fault", "client", "repeat", "requests", "tasks", "asked_per_s", ERROR_CLASS),
     *SPEED_FIGURES,
     *("mean", "p50", "p95", "p99", "max", "runs", "duration_s", "attempts", "note", "request"),
+    *TOUCH_FIGURES,
 )
 NO_RULE: OutcomeRule = JsonFieldRule(json_field="", classes=("",))  # until problems are raised
 _STATUS = re.compile(r"[1-5](\d\d|xx)")

@@ -10,8 +10,10 @@ def write(figure: str, value: float, words: Words) -> str:
     """Return *value* of *figure* as a reader wants it.
 
     Counts are whole, but for a median between two; attempts have two decimals; times and rates
-    have one below 10 and none above.
+    have one below 10 and none above; shares are in percent, to a tenth.
     """
+    if figure.startswith("share_"):
+        return write_share(round(value, 3), words)
     if figure == "attempts_per_request":
         text = f"{value:.2f}"
     elif figure.endswith(("_ms", "_per_s")):
@@ -34,4 +36,4 @@ def write_share(value: float, words: Words) -> str:
 def write_spread(figure: str, spread: Spread, words: Words, *, dash: str = "–") -> str:  # noqa: RUF001 - an en dash joins the ends of a range
     """Return the smallest and the largest run, or nothing if they read the same."""
     low, high = write(figure, spread.low, words), write(figure, spread.high, words)
-    return "" if low == high else f"{low}{dash}{high}"
+    return "" if low == high else f"{low.removesuffix(' %')}{dash}{high}"

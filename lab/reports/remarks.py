@@ -36,7 +36,8 @@ def _on_runs(report: Report, words: Words) -> list[str]:
                 "- " + line.format(cell=cell, runs=summary.runs, requests=summary.requests)
             )
         if summary.marked:
-            lines.append("- " + words.marked_line.format(cell=cell, marked=summary.marked))
+            why = "; ".join(summary.why)
+            lines.append("- " + words.marked_line.format(cell=cell, marked=summary.marked, why=why))
     return lines
 
 

@@ -1,13 +1,16 @@
-"""Tables below the main one: the requests of a mix apart, and what a sweep came to."""
+"""Tables below the main one: requests of a mix, what faults touched, what a sweep came to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.experiment import ERROR_CLASS, REQUEST_FIGURES
+from lab.fault_kinds import label
 from lab.reports.content import Report
-from lab.reports.numbers import write, write_share
+from lab.reports.numbers import write, write_share, write_spread
 from lab.reports.wording import Words
+from lab.summary import Spread
 from lab.sweep import COSTS, SweepRow
+from lab.touches import TOUCH_FIGURES, column, may_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,17 @@ def small_tables(report: Report, words: Words) -> Iterator[SmallTable]:
     """Yield the tables that the report has reason for."""
     if report.names:
         yield _by_request(report, words)
+    if touched := tuple(_touched_rows(report, words)):
+        yield SmallTable(
+            title=words.by_touched,
+            headings=(
+                *(words.fault, words.client, words.of_fault),
+                *(words.heading(figure) for figure in TOUCH_FIGURES),
+            ),
+            rows=touched,
+            names=3,
+            note=words.how_to_read_touched,
+        )
     for sweep in dict.fromkeys(row.client.sweep for row in report.sweep):
         rows = [row for row in report.sweep if row.client.sweep == sweep]
         yield _of_sweep(sweep, rows, report.classes, words)
@@ -46,6 +60,28 @@ def _by_request(report: Report, words: Words) -> SmallTable:
         ),
         names=3,
     )
+
+
+def _touched_rows(report: Report, words: Words) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each fault of a cell that tells what it touched."""
+    faults = {each.name: may_count(each.faults) for each in report.conditions}
+    for summary in report.summaries:
+        for number, fault in enumerate(faults.get(summary.fault, ())):
+            figures = {each: summary.figures.get(column(each, number)) for each in TOUCH_FIGURES}
+            if figures["touched"] is not None:
+                yield (
+                    *(words.name(each) for each in (summary.fault, summary.client)),
+                    label(fault),
+                    *(_with_spread(figure, spread, words) for figure, spread in figures.items()),
+                )
+
+
+def _with_spread(figure: str, spread: Spread | None, words: Words) -> str:
+    """Return for instance `61, 55-66`; empty where there is no such figure."""
+    if spread is None:
+        return ""
+    ends = write_spread(figure, spread, words)
+    return write(figure, spread.median, words) + (f", {ends}" if ends else "")
 
 
 def _median(report: Report, place: int, figure: str, words: Words) -> str:

@@ -8,6 +8,7 @@ from lab.experiment import ERROR_CLASS, SPEED_FIGURES, Timeline
 from lab.timeline.breaker import Reading
 from lab.timeline.phases import WHOLE, Span, row_names, stretches
 from lab.timeline.recovery import EVENT_FIGURES, event_figures
+from lab.touches import columns_for
 from loadgen import Sample, Samples, summarise
 
 LATE_S = 0.1  # a request that was sent later than this after it was due had no free connection
@@ -29,11 +30,12 @@ class Observed:
     readings: Sequence[Reading]  # of the breaker
 
 
-def figure_names(classes: Sequence[str]) -> tuple[str, ...]:
+def figure_names(classes: Sequence[str], timeline: Timeline) -> tuple[str, ...]:
     """Return every figure that a row can have, in the order of the columns."""
     return (
         *(REQUESTS, *classes, ERROR_CLASS, *SPEED_FIGURES),
         *(*SENDING_FIGURES, *BUDGET_FIGURES, *EVENT_FIGURES),
+        *columns_for(event.faults for event in timeline.events),
     )
 
 

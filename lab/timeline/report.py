@@ -14,9 +14,9 @@ from lab.timeline.phases import WHOLE, phase_names
 from lab.timeline.recovery import EVENT_FIGURES
 from lab.timeline.runner import TimelineRun
 from lab.timeline.wording import TimelineWords
+from lab.touches import columns_for
 from lab.verdicts import Agreement, Outcome, Verdict
 
-_SHARES = ("budget_spent", "worst_second")
 _PERCENTILES = ("p50_ms", "p99_ms", "max_ms")
 _MARKS = {Agreement.INSIDE: "✓", Agreement.OUTSIDE: "✗", Agreement.NOT_AVAILABLE: "✗"}
 
@@ -69,7 +69,10 @@ class _Sections:
             names = [*phase_names(timeline), WHOLE]
             yield self._section(own.phases_title, own.phase, names, figures)
             names = [event.name for event in timeline.events]
-            yield self._section(own.events_title, own.event, names, EVENT_FIGURES)
+            touched = columns_for(event.faults for event in timeline.events)
+            known = {figure for row in self._report.summaries for figure in row.figures}
+            figures = (*EVENT_FIGURES, *(each for each in touched if each in known))
+            yield self._section(own.events_title, own.event, names, figures)
             yield self._section(own.whole_title, own.phase, [WHOLE], worst)
 
     def _section(
@@ -104,7 +107,7 @@ def _entry(figure: str, row: CellSummary, verdict: Verdict | None, words: Words)
 
 
 def _written(figure: str, spread: Spread, words: Words) -> tuple[str, str]:
-    if figure not in _SHARES:
+    if figure not in {"budget_spent", "worst_second"} and not figure.startswith("share_"):
         return write(figure, spread.median, words), write_spread(figure, spread, words)
     low, high = write_share(spread.low, words), write_share(spread.high, words)
     return write_share(spread.median, words), "" if low == high else f"{low}–{high}"  # noqa: RUF001 - as in write_spread

@@ -2,16 +2,17 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lab.engine import Engine
 from lab.errors import LabError, NoValidData
 from lab.experiment import Client, Condition, Experiment, Timeline
-from lab.fault_kinds import ChaosFault
-from lab.faults import is_off
+from lab.fault_kinds import ChaosFault, LinkFault
+from lab.injector_checks import check_single
 from lab.loads import load_for, steady_state_load
+from lab.marks import complaint
 from lab.plan import Cell
 from lab.record import ResultFolder, rounded
 from lab.running import RunningSystem
@@ -26,9 +27,12 @@ from lab.timeline.figures import (
     figures_by_row,
     samples_by_phase,
 )
+from lab.timeline.foreign_faults import ForeignFaultWatch
+from lab.timeline.phases import Span
 from lab.timeline.progress import TimelineProgress
 from lab.timeline.sender import Sent, send_all
-from loadgen import Load
+from lab.touches import touch_values, untouched
+from loadgen import Load, Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,7 @@ class _Played:
     sent: Sent
     conductor: Conductor
     readings: Sequence[Reading]
+    foreign: Mapping[str, float]  # what others did, and when it was seen
 
 
 class TimelineRunner:
@@ -72,6 +77,7 @@ class TimelineRunner:
         self._folder = folder
         self._progress = progress
         self._seed = seed
+        self._faults = {event.name: event.faults for event in timeline.events}
 
     async def run(self, client: Client, repeat: int) -> None:
         """Run the timeline once with *client* and record it.
@@ -86,6 +92,9 @@ class TimelineRunner:
         short = await self._engine.send(steady_state_load(load), on_finished=lambda _: None)
         check_steady_state(short, before=title, logs=self._folder.logs)
         self._note("steady_state.held", title)
+        await check_single(
+            self._system, (fault for event in self._timeline.events for fault in event.faults)
+        )
         started = datetime.now(UTC)
         played = await self._play(
             load, title, random.Random(f"{self._seed}/{client.name}/{repeat}")
@@ -112,25 +121,36 @@ class TimelineRunner:
         clock = TimelineClock()
         conductor = Conductor(self._system, clock, chance, note)
         watch = BreakerWatch(self._system, clock, note)
+        foreign = ForeignFaultWatch(self._system, clock)
         note("timeline.began", at_s=0.0)
         try:
             async with asyncio.TaskGroup() as group:
-                watching = group.create_task(watch.watch())
+                watching = [group.create_task(each) for each in (watch.watch(), foreign.watch())]
                 playing = group.create_task(conductor.play(self._timeline.events))
                 sent = await send_all(self._timeline, load, self._engine, clock, note)
                 await playing
-                watching.cancel()
+                for each in watching:
+                    each.cancel()
+            await foreign.look()
         except* (LabError, OSError) as failures:
             raise NoValidData(str(_first(failures))) from failures
         self.loads_s += clock.now_s()
-        return _Played(sent=sent, conductor=conductor, readings=watch.readings)
+        return _Played(
+            sent=sent,
+            conductor=conductor,
+            readings=watch.readings,
+            foreign=foreign.found,
+        )
 
     async def _check_clean(self, title: str) -> None:
         """Make sure that no fault is left on."""
         faults = [fault for event in self._timeline.events for fault in event.faults]
         for name in {fault.service for fault in faults if isinstance(fault, ChaosFault)}:
-            if not await is_off(self._system, name):
+            if not await self._system.injectors[name].is_off():
                 raise NoValidData(f"after {title} the fault of {name} could not be cleared")
+        for link in {fault.link for fault in faults if isinstance(fault, LinkFault)}:
+            if not await self._system.place(link).is_clear():
+                raise NoValidData(f"after {title} the fault on {link} could not be cleared")
 
     def _record(self, client: Client, repeat: int, started: datetime, played: _Played) -> None:
         classes = self._experiment.outcome.classes
@@ -141,44 +161,72 @@ class TimelineRunner:
             spans=played.conductor.spans,
             readings=played.readings,
         )
+        rows = figures_by_row(observed)
+        for name, touches in played.conductor.touches.items():
+            values = touch_values(self._faults[name], touches)
+            rows[name] |= {column: value for column, value in values.items() if value is not None}
         run = TimelineRun(
             client=client.name,
             repeat=repeat,
-            rows=figures_by_row(observed),
+            rows=rows,
             has_breaker=bool(played.readings),
             note=self._why_invalid(played),
         )
         for phase, samples in samples_by_phase(observed).items():
             key = (phase, client.name, repeat)
             self._folder.add_requests(key, samples, names=self._experiment.load.names)
-        self._folder.add_rows([_row(run, name, started, classes) for name in run.rows])
+        self._folder.add_rows([self._row(run, name, started) for name in run.rows])
         self.runs.append(run)
         self._progress.end_run(run)
 
     def _why_invalid(self, played: _Played) -> str:
         if dead := self._system.dead_services():
             return f"service {dead[0]} ended by itself"
+        if played.foreign:
+            return "; ".join(f"{what}, seen at {at:.1f} s" for what, at in played.foreign.items())
+        if mark := self._strange_mark(played):
+            return mark
         if early := played.conductor.ended_early:
             return f"the faults of {early[0]!r} were gone before its end"
+        for name, touches in played.conductor.touches.items():
+            if nothing := untouched(self._faults[name], touches):
+                return f"{name!r}: {nothing}"
         return "; ".join(dict.fromkeys(played.sent.limits))
+
+    def _strange_mark(self, played: _Played) -> str:
+        """Return in words the first mark that no fault can have made that was on meanwhile."""
+        marked = (each for part in played.sent.parts.values() for each in part if each.fault)
+        for sample in marked:
+            faults = [
+                fault
+                for name, span in played.conductor.spans.items()
+                if _overlap(sample, span)
+                for fault in self._faults[name]
+            ]
+            if strange := complaint([sample.fault], faults, self._system.injectors):
+                return f"{strange}, first at {sample.finished_s:.1f} s"
+        return ""
+
+    def _row(self, run: TimelineRun, name: str, started: datetime) -> dict[str, object]:
+        """Return a row of `runs.csv`: as those of a table, and more columns."""
+        figures = run.rows[name]
+        names = figure_names(self._experiment.outcome.classes, self._timeline)
+        return {
+            "started_utc": started.isoformat(timespec="milliseconds"),
+            "fault": name,
+            "client": run.client,
+            "repeat": run.repeat,
+            **{figure: rounded(figures.get(figure)) for figure in names},
+            "note": run.note,
+        }
 
     def _note(self, event: str, title: str, **fields: object) -> None:
         self._folder.add_event(event, run=title, **fields)
 
 
-def _row(
-    run: TimelineRun, name: str, started: datetime, classes: Sequence[str]
-) -> dict[str, object]:
-    """Return a row of `runs.csv`: as those of a table, and more columns."""
-    figures = run.rows[name]
-    return {
-        "started_utc": started.isoformat(timespec="milliseconds"),
-        "fault": name,
-        "client": run.client,
-        "repeat": run.repeat,
-        **{figure: rounded(figures.get(figure)) for figure in figure_names(classes)},
-        "note": run.note,
-    }
+def _overlap(sample: Sample, span: Span) -> bool:
+    """Tell whether faults may have been on while a request was under way."""
+    return span.asked_s <= sample.finished_s and sample.scheduled_s <= span.off_s
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

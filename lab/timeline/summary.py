@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
-from lab.experiment import Expectation
+from lab.experiment import Expectation, Timeline
 from lab.summary import CellSummary, Spread
 from lab.timeline.figures import BUDGET_FIGURES, REQUESTS, figure_names
 from lab.timeline.runner import TimelineRun
@@ -52,13 +52,15 @@ def check(
     )
 
 
-def write_summary(summaries: Sequence[CellSummary], path: Path, *, classes: Sequence[str]) -> None:
+def write_summary(
+    summaries: Sequence[CellSummary], path: Path, *, classes: Sequence[str], timeline: Timeline
+) -> None:
     """Write the summaries as a new CSV: the median of each figure, then its `_min` and `_max`.
 
     Raises:
         FileExistsError: there is such a file; nothing is ever overwritten.
     """
-    figures = [figure for figure in figure_names(classes) if figure != REQUESTS]
+    figures = [figure for figure in figure_names(classes, timeline) if figure != REQUESTS]
     columns = [f"{figure}{end}" for figure in figures for end in ("", "_min", "_max")]
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

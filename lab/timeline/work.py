@@ -75,7 +75,9 @@ class TimelineWork:
             outcomes=check(self._runs, self._experiment.expectations, summaries),
         )
         classes = self._experiment.outcome.classes
-        write_summary(summaries, folder.path / "summary.csv", classes=classes)
+        write_summary(
+            summaries, folder.path / "summary.csv", classes=classes, timeline=self._timeline
+        )
         page = page_of(report, LANGUAGES[language], TIMELINE_LANGUAGES[language])
         table = folder.path / "table.md"
         table.write_text(markdown(page), encoding="utf-8", newline="\n")

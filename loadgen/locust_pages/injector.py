@@ -8,7 +8,9 @@ from loadgen.locust_pages.asking import Answer, NoAnswerError, ask
 
 LEASE_S = 5.0  # a fault ends by itself this long after its holder died
 ANSWER_S = 1.5  # the service is asked once a second: a hung one must not outlast its lease
-_BOOKKEEPING = frozenset({"on", "active", "ttlS", "leftS", "touched", "seed"})
+_BOOKKEEPING = frozenset(
+    {"on", "active", "ttlS", "leftS", "arrived", "touched", "hits", "instance", "applied", "seed"}
+)
 _WORDED = frozenset({"failure", "status", "delayMs", "jitterMs", "failFirst", "retryAfterS"})
 
 
