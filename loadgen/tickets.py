@@ -8,8 +8,8 @@ from time import perf_counter
 from typing import Protocol
 
 from loadgen.alarm import Alarm
-from loadgen.load import Closed, Load, Open, Stage
-from loadgen.schedule import due_moments
+from loadgen.load import Closed, Load, Open
+from loadgen.schedule import Stage, due_moments
 
 NEVER = math.inf
 MOST_A_ROUND = 500  # requests submitted before the loop looks at its sockets and signals again
@@ -135,11 +135,9 @@ class Schedule:
 
 def _with_warmup(shape: Open, warmup_s: float) -> Iterator[float]:
     """Yield the due moments from the first stage's beginning, those of the warm-up below 0."""
-    chance = random.Random(shape.seed) if shape.poisson else None
-    load = due_moments(shape.stages, chance)
     if not warmup_s:
-        return itertools.islice(load, shape.part, None, shape.parts)
+        return itertools.islice(shape.due_moments(), shape.part, None, shape.parts)
     stage = Stage(duration_s=warmup_s, rate_per_s=shape.stages[0].rate_per_s)
-    warmup = due_moments([stage], random.Random(f"{shape.seed}/warm-up") if chance else None)
-    both = itertools.chain((due_s - warmup_s for due_s in warmup), load)
+    warmup = due_moments([stage], random.Random(f"{shape.seed}/warm-up") if shape.poisson else None)
+    both = itertools.chain((due_s - warmup_s for due_s in warmup), shape.due_moments())
     return itertools.islice(both, shape.part, None, shape.parts)
