@@ -120,8 +120,8 @@ class Dispatcher:
             )
         )
         lone = self.lone
-        if lone is not None and self.source.take(finished):
-            connection.send(lone, finished, finished)
+        if lone is not None and (due := self.source.take(finished)) is not None:
+            connection.send(lone, due, finished)
             if len(unjudged) >= MOST_UNJUDGED:
                 self.settle()
             return
@@ -188,8 +188,8 @@ class Dispatcher:
 
     def _free_task(self, now: float) -> None:
         self._unfinished -= 1
-        if self.source.take(now):
-            self.submit(now, now)
+        if (due := self.source.take(now)) is not None:
+            self.submit(due, now)
         else:
             self.check_done()
 

@@ -30,8 +30,8 @@ class Source(Protocol):
     left: float
     until: float
 
-    def take(self, now: float) -> bool:
-        """Tell whether a task that is free is to send another request."""
+    def take(self, now: float) -> float | None:
+        """Return when the next request of a task that is free is due, or None if it has none."""
 
 
 class Tickets:
@@ -51,14 +51,18 @@ class Tickets:
         self.left: float = load.warmup_requests or (math.inf if load.warmup_s else 0)
         self.until = perf_counter() + load.warmup_s if load.warmup_s else NEVER
 
-    def take(self, now: float) -> bool:
-        """Take a ticket; False if there is none."""
+    def take(self, now: float) -> float | None:
+        """Take a ticket and return when it is due: now; None if there is none.
+
+        One of the warm-up is due a hair before that. Else it would count if it was taken at the
+        same moment as the first that counts, as when all tasks begin or time out together.
+        """
         if self.left and now < self.until:
             self.left -= 1
-            return True
+            return math.nextafter(now, -math.inf) if self._is_warming_up else now
         if not self._is_warming_up:
             self.is_over = True
-            return False
+            return None
         self._is_warming_up = False
         self.began = now
         self.left = math.inf if self._shape.requests is None else self._shape.requests
@@ -69,9 +73,9 @@ class Tickets:
         """Let each task take its first ticket; the rest is taken when one is free again."""
         now = perf_counter()
         for _ in range(self._shape.tasks):
-            if not self.take(now):
+            if (due := self.take(now)) is None:
                 break
-            submit(now, now)
+            submit(due, now)
 
     def stop(self) -> None:
         """Do nothing: without a task that is free no ticket is taken."""
@@ -95,9 +99,9 @@ class Schedule:
         self._due_s = _with_warmup(load.shape, load.warmup_s)
         self.began = perf_counter() + load.warmup_s
 
-    def take(self, now: float) -> bool:  # noqa: ARG002 - as Tickets has it
-        """Return False: that a connection is free makes no request fall due."""
-        return False
+    def take(self, now: float) -> float | None:  # noqa: ARG002 - as Tickets has it
+        """Return None: that a connection is free makes no request fall due."""
+        return None
 
     def start(self, submit: Callable[[float, float], None]) -> None:
         """Begin to submit."""
