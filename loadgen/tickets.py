@@ -10,6 +10,7 @@ from typing import Protocol
 from loadgen.alarm import Alarm
 from loadgen.load import Closed, Load, Open
 from loadgen.schedule import Stage, due_moments
+from loadgen.watch import STALL_S
 
 NEVER = math.inf
 MOST_A_ROUND = 500  # requests submitted before the loop looks at its sockets and signals again
@@ -86,6 +87,7 @@ class Schedule:
 
     Attributes, beside those of a `Source`, of which `left` is 0 at all times:
         submitted: how many have fallen due, the warm-up left out.
+        late: how many of them were submitted when they were due for STALL_S or longer.
         last_submitted: when the last of them was submitted.
     """
 
@@ -93,11 +95,17 @@ class Schedule:
         assert isinstance(load.shape, Open)  # noqa: S101 - the caller's choice
         self.is_over = False
         self.left = self.until = 0.0
-        self.submitted = 0
+        self.submitted = self.late = 0
         self.last_submitted = 0.0
         self._when_over = when_over
         self._due_s = _with_warmup(load.shape, load.warmup_s)
+        self._duration_s = load.shape.duration_s
         self.began = perf_counter() + load.warmup_s
+
+    @property
+    def scheduled_s(self) -> float:
+        """How long requests fell due so far: up to the first that has not been submitted."""
+        return self._duration_s if self.is_over else max(0.0, self._next - self.began)
 
     def take(self, now: float) -> float | None:  # noqa: ARG002 - as Tickets has it
         """Return None: that a connection is free makes no request fall due."""
@@ -122,7 +130,9 @@ class Schedule:
             moment = self._next
             self._advance()
             self._submit(moment, now)
-            self.submitted += moment >= self.began
+            if moment >= self.began:
+                self.submitted += 1
+                self.late += now - moment >= STALL_S
         self.last_submitted = now
         if self.is_over:
             self._when_over()
