@@ -10,7 +10,7 @@ from loadgen.deadlines import Deadlines
 from loadgen.descriptors import allow_many_connections
 from loadgen.dispatch import Dispatcher
 from loadgen.endings import Ending, Endings
-from loadgen.load import Load, Open
+from loadgen.load import Closed, Load, Open
 from loadgen.outcomes import GENERATOR_ERROR
 from loadgen.report import RunReport
 from loadgen.samples import Record, Row, Samples, Unfinished
@@ -84,7 +84,7 @@ async def run_load(
     finally:
         watch.stop()
         if perf_counter() >= source.began:  # not so if it was cancelled in its warm-up
-            results.report = _report(results, dispatcher, watch, source)
+            results.report = _report(load, results, dispatcher, watch)
             results.leave(dispatcher.unfinished())
         deadlines.stop()
         source.stop()
@@ -112,10 +112,9 @@ def _telling(record: Record, results: Results, on_finished: OnFinished) -> Recor
     return record_and_tell
 
 
-def _report(
-    results: Results, dispatcher: Dispatcher, watch: Watch, source: Tickets | Schedule
-) -> RunReport:
-    log, measured_s = watch.log, perf_counter() - source.began
+def _report(load: Load, results: Results, dispatcher: Dispatcher, watch: Watch) -> RunReport:
+    log, source = watch.log, dispatcher.source
+    measured_s = perf_counter() - source.began
     endings = results.count_endings().items()
     report = RunReport(
         began_s=source.began,
@@ -130,10 +129,12 @@ def _report(
         stalls=log.stalls,
         stalled_s=log.stalled_s,
         stalled_share=log.stalled_s / measured_s if log.stalls else 0.0,
-        held_up=log.held_up,
         unsent={end.error: n for end, n in endings if end.outcome == GENERATOR_ERROR},
     )
-    return report if isinstance(source, Tickets) else _of_schedule(report, source, dispatcher)
+    if isinstance(source, Schedule):
+        return _of_schedule(report, source, dispatcher)
+    assert isinstance(load.shape, Closed)  # noqa: S101 - as its source is
+    return replace(report, held_up=log.held_up_of(load.shape.tasks, measured_s, len(results)))
 
 
 def _of_schedule(report: RunReport, source: Schedule, dispatcher: Dispatcher) -> RunReport:

@@ -38,7 +38,7 @@ class RunReport:
         stalled_share: of the time since `began_s`.
         held_up: requests that stalls may have held up: of an open load those that were taken up
             STALL_S after they were due or later, of a closed one those that ended while the loop
-            caught up.
+            caught up, unless the stalls were slight beside the mean latency.
         queued: requests of an open load that found as many connections busy as there may be.
         unsent: requests that the generator could not send for want of something of its own, by
             what it was.

@@ -122,6 +122,16 @@ class Samples:
             )
 
     @property
+    def unanswered(self) -> int:
+        """How many requests had been sent and not answered when the load was stopped."""
+        return sum(each.sent_s is not None for each in self.unfinished)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests were due and not sent when the load was stopped."""
+        return len(self.unfinished) - self.unanswered
+
+    @property
     def scheduled_s(self) -> list[float]:
         """When each request was due."""
         return list(self._column("scheduled"))

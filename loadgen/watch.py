@@ -13,6 +13,8 @@ LOOK_EVERY_S = 0.01
 # be spoilt by that. A stopped process, a machine that stands still, a CPU quota that is used up and
 # a callback that blocks are later than this; so is a machine too busy to measure on.
 STALL_S = 0.05
+# Of the mean latency of a closed load: a stall that is shorter bends none of its latencies by more.
+SLIGHT_SHARE = 0.1
 _STEPS_PER_S = 10_000  # in which lateness is counted
 
 
@@ -25,14 +27,14 @@ class LagLog:
     Attributes:
         stalls: looks that were STALL_S late or later.
         stalled_s: their lateness together.
-        held_up: requests that ended while the loop caught up after a stall.
+        caught_up: requests that ended while the loop caught up after a stall.
         longest_s: the greatest lateness.
     """
 
     def __init__(self) -> None:
         self.stalls = 0
         self.stalled_s = 0.0
-        self.held_up = 0
+        self.caught_up = 0
         self.longest_s = 0.0
         self._lags: Counter[int] = Counter()  # how often the loop was so many steps late
         self._ended = 0
@@ -53,10 +55,22 @@ class LagLog:
             self.stalls += 1
             self.stalled_s += late_s
         if is_stall or self._was_stall:  # replies are read before the look or after it
-            self.held_up += ended - self._ended
+            self.caught_up += ended - self._ended
         self._ended, self._was_stall = ended, is_stall
         self.longest_s = max(self.longest_s, late_s)
         self._lags[round(late_s * _STEPS_PER_S)] += 1
+
+    def held_up_of(self, tasks: int, over_s: float, requests: int) -> int:
+        """Return how many requests of a closed load stalls held up for longer than slightly.
+
+        Args:
+            tasks: of the load. Each is busy all the time, so that their time over the requests is
+                the mean latency (Little's law).
+            over_s: how long they were busy.
+            requests: that ended.
+        """
+        mean_s = tasks * over_s / requests if requests else 0.0
+        return self.caught_up if self.longest_s >= SLIGHT_SHARE * mean_s else 0
 
     def percentile_s(self, share: float, *, over_s: float) -> float:
         """Return by how much at most the loop was late for *share* of the *over_s* seconds watched.

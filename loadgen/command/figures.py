@@ -96,7 +96,6 @@ def figures_of(samples: Samples, classes: Sequence[str]) -> Figures:
     by_class = {name: sorted(samples.latencies_s(outcome=name)) for name in (*classes, ERROR_CLASS)}
     success = sorted(latency for name in classes for latency in by_class[name])
     not_sent = len(samples.latencies_s(outcome=GENERATOR_ERROR))
-    unanswered = sum(each.sent_s is not None for each in samples.unfinished)
     return Figures(
         requests=len(samples),
         duration_s=samples.span_s(),
@@ -106,8 +105,8 @@ def figures_of(samples: Samples, classes: Sequence[str]) -> Figures:
         success=_latencies(success),
         errors=_errors(samples),
         report=samples.report,
-        unanswered=unanswered,
-        waiting=len(samples.unfinished) - unanswered,
+        unanswered=samples.unanswered,
+        waiting=samples.waiting,
     )
 
 

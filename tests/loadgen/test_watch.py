@@ -33,7 +33,7 @@ def test_a_stall_counts_with_its_whole_length() -> None:
     assert log.stalls == 1
     assert log.stalled_s == pytest.approx(1, abs=NEAR_S)
     assert log.longest_s == pytest.approx(1, abs=NEAR_S)
-    assert log.held_up == pytest.approx(100, abs=3)
+    assert log.caught_up == pytest.approx(100, abs=3)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_p99_of_lateness_is_of_the_time_and_not_of_looks(
 def test_hiccups_of_a_busy_machine_are_no_stalls() -> None:
     log = watched(10, {float(second): 0.04 for second in range(10)})
 
-    assert (log.stalls, log.stalled_s, log.held_up) == (0, 0, 0)
+    assert (log.stalls, log.stalled_s, log.caught_up) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,11 @@ def test_of_a_stall_that_begins_in_the_warm_up_counts_what_is_after_it() -> None
 
     assert log.stalls == 1
     assert log.stalled_s == pytest.approx(0.5, abs=NEAR_S)
+
+
+def test_a_stall_that_is_slight_beside_the_latencies_held_nobody_up() -> None:
+    """A pause of 60 ms bends latencies of 6 s by a hundredth, and more than doubles 50 ms."""
+    log = watched(12, {6.0: 0.06})
+
+    assert log.held_up_of(50, 12, 100) == 0
+    assert log.held_up_of(4, 12, 960) == log.caught_up > 0
