@@ -115,7 +115,6 @@ def _telling(record: Record, results: Results, on_finished: OnFinished) -> Recor
 def _report(load: Load, results: Results, dispatcher: Dispatcher, watch: Watch) -> RunReport:
     log, source = watch.log, dispatcher.source
     measured_s = perf_counter() - source.began
-    endings = results.count_endings().items()
     report = RunReport(
         began_s=source.began,
         duration_s=watch.duration_s(),
@@ -129,12 +128,19 @@ def _report(load: Load, results: Results, dispatcher: Dispatcher, watch: Watch) 
         stalls=log.stalls,
         stalled_s=log.stalled_s,
         stalled_share=log.stalled_s / measured_s if log.stalls else 0.0,
-        unsent={end.error: n for end, n in endings if end.outcome == GENERATOR_ERROR},
+        unsent=_unsent(results),
     )
     if isinstance(source, Schedule):
         return _of_schedule(report, source, dispatcher)
     assert isinstance(load.shape, Closed)  # noqa: S101 - as its source is
     return replace(report, held_up=log.held_up_of(load.shape.tasks, measured_s, len(results)))
+
+
+def _unsent(results: Results) -> dict[str, int]:
+    if all(ending.outcome != GENERATOR_ERROR for ending in results.endings):
+        return {}  # without counting millions
+    counts = results.count_endings().items()
+    return {end.error: count for end, count in counts if end.outcome == GENERATOR_ERROR}
 
 
 def _of_schedule(report: RunReport, source: Schedule, dispatcher: Dispatcher) -> RunReport:
