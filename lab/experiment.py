@@ -15,6 +15,7 @@ from loadgen import OutcomeRule, Stage, TimeOuts
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
 ERROR_CLASS = "error"  # the outcome of every reply that is in none of the named classes
+GENERATOR_ERROR = "generator_error"  # of every request that the generator itself could not send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

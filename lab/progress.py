@@ -81,14 +81,23 @@ class Progress:
             self._console.print(self._run_line(row), highlight=False, soft_wrap=True, markup=False)
         self._draw()
 
+    def cut_short(self, what: str) -> None:
+        """Tell what had become of the requests of a load that is not sent to its end."""
+        with suppress(OSError):  # nobody listens
+            cell = self._cells[self._position]
+            where = f"{self._step} of {cell.condition.name}, {cell.client.name}"
+            text = f"interrupted in {where}: {what}"
+            self._console.print(text, highlight=False, soft_wrap=True, markup=False)
+
     def _run_line(self, row: RunRow) -> str:
         summary = row.summary
         counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
+        mean = "" if summary.mean_ms is None else f", mean {summary.mean_ms:.1f} ms"
         left = "" if self._live else f"  (about {self._time_left()} left)"
         note = f"  NOT COUNTED: {row.note}" if row.note else ""
         return (
             f"[{self._runs_done}/{self._runs_planned}] {row.fault}, {row.client}, "
-            f"run {row.repeat}: {counts}, mean {summary.mean_ms:.1f} ms{note}{left}"
+            f"run {row.repeat}: {counts}{mean}{note}{left}"
         )
 
     def _time_left(self) -> str:

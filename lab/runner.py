@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 from lab.control import NoAnswerError, ask
-from lab.engine import Engine
+from lab.engine import Engine, counts_of_cut_short, in_words
 from lab.errors import NoValidData
 from lab.experiment import Experiment
 from lab.fault_kinds import ChaosFault, LinkFault
@@ -24,7 +24,7 @@ from lab.running import RunningSystem
 from lab.steady_state import check_steady_state
 from lab.system import Counter
 from lab.touches import columns_for, touch_values, untouched
-from loadgen import Closed, Load, Samples, Summary, summarise
+from loadgen import Load, Samples, Summary, summarise
 
 COUNTER_TIMEOUT_S = 2.0
 _NEWS_OF_AN_END_S = 1.0  # a service's port falls silent before its keeper tells of its end
@@ -111,7 +111,12 @@ class Runner:
         touches_before = [await fault.touches() for fault in on]
         attempts_before = await self._attempts()
         counts_before = await count_replies(self._system, load)
-        samples = await self._send(load)
+        samples = Samples()
+        try:
+            await self._send(load, into=samples)
+        except asyncio.CancelledError:
+            self._tell_cut_short(cell, repeat, samples)
+            raise
         counts_after = await count_replies(self._system, load)
         attempts_after = await self._attempts()
         touches = [await fault.touches() for fault in on]
@@ -136,9 +141,9 @@ class Runner:
             or foreign
             or strange_mark(samples, faults, self._system.injectors)
             or await self._why_fault_is_off(on)
+            or _why_not_of_the_system(samples)
             or await self._why_unreached(cell, attempts_after)
             or untouched(faults, touches)
-            or _why_too_much(load, samples)
             or disagreement(counts_before, counts_after, samples),
         )
         self._folder.add_run(row, samples)
@@ -182,8 +187,13 @@ class Runner:
             return False  # it counts behind the link, which may be cut
         return _difference(self._attempts_before_fault, attempts) == 0
 
-    async def _send(self, load: Load) -> Samples:
-        samples = await self._engine.send(load, on_finished=self._progress.finished)
+    def _tell_cut_short(self, cell: Cell, repeat: int, samples: Samples) -> None:
+        counts = counts_of_cut_short(samples)
+        self._note("load.interrupted", cell, repeat=repeat, **counts)
+        self._progress.cut_short(in_words(counts))
+
+    async def _send(self, load: Load, into: Samples | None = None) -> Samples:
+        samples = await self._engine.send(load, on_finished=self._progress.finished, into=into)
         self.loads_s += max(samples.finished_s)
         return samples
 
@@ -225,11 +235,10 @@ def _by_name(
     return {name: summarise(part, classes) if len(part) else None for name, part in parts.items()}
 
 
-def _why_too_much(load: Load, samples: Samples) -> str:
-    """Return why an open load was more than its generator can send; empty if it was not."""
-    if samples.report is None or isinstance(load.shape, Closed):
-        return ""
-    return next((f"the generator was saturated: {why}" for why in samples.report.limits), "")
+def _why_not_of_the_system(samples: Samples) -> str:
+    """Return why the figures are the generator's own; empty if they are not."""
+    limits = samples.report.limits if samples.report else ()
+    return f"figures of the generator and not of the system: {'; '.join(limits)}" if limits else ""
 
 
 def _difference(before: int | None, after: int | None) -> int | None:

@@ -39,7 +39,7 @@ The engine:
 
 from loadgen.engine import run_load
 from loadgen.histogram import Histograms, LatencyHistogram
-from loadgen.load import Closed, Load, Open, Request, Stage, TimeOuts
+from loadgen.load import Closed, Load, Open, Request, TimeOuts
 from loadgen.outcomes import (
     BodyPatternRule,
     CodeRule,
@@ -53,6 +53,7 @@ from loadgen.outcomes import (
 from loadgen.processes import WorkerError, run_load_in_processes
 from loadgen.report import RunReport
 from loadgen.samples import Sample, Samples
+from loadgen.schedule import Stage
 from loadgen.statistics import Summary, percentile, summarise
 
 __all__ = [

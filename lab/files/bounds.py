@@ -11,14 +11,16 @@ from lab.experiment import (
     SPEED_FIGURES,
     Comparison,
     Expectation,
+    Experiment,
     Override,
 )
 from lab.files.errors import Problems, Wrong, show
 from lab.files.fields import Fields, items
-from lab.files.load import read_size
+from lab.files.load import comes_to, is_wrong_number, read_size
 from lab.files.scalars import MS_PER_S, Parser, choice, whole, written
 from lab.files.tree import Node
 from lab.files.units import duration_s, share
+from lab.plan import plan
 
 MAX_REPEATS = 1000
 _NUMBERS = ("requests", "for", "tasks", "rate", "repeats", "warmup")
@@ -92,6 +94,16 @@ def _override(node: Node, names: Names, problems: Problems) -> Override:
         repeats=fields.read("repeats", repeats, example="5", default=None),
         warmup=fields.read("warmup", warmup, example="1", default=None),
     )
+
+
+def check_sizes(experiment: Experiment) -> None:
+    """Say `Wrong` if an override's time at the load's rate, or the reverse, holds no request."""
+    for cell in plan(experiment):
+        if cell.requests is None and cell.rate_per_s and cell.duration_s:
+            number = cell.rate_per_s * cell.duration_s
+            if is_wrong_number(number):
+                what = comes_to(number, f" in {show(cell.name)}")
+                raise Wrong(what, advice="change rate or for")
 
 
 def _cell(fields: Fields, names: Names) -> tuple[str | None, str | None]:

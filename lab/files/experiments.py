@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from lab.experiment import Expectation, Experiment, Load, Override, Request
 from lab.files.beside import beside
-from lab.files.bounds import Names, read_expectations, read_overrides, repeats, warmup
+from lab.files.bounds import Names, check_sizes, read_expectations, read_overrides, repeats, warmup
 from lab.files.clients import read_clients
 from lab.files.engine import check_engine
 from lab.files.errors import Problems
@@ -72,6 +72,8 @@ def read_experiment(path: Path) -> Experiment:
         ),
         reference=reference,
     )
+    problems.check()
+    keys.read("override", lambda _: check_sizes(experiment), None)
     problems.check()
     keys.read("load", lambda node: check_engine(experiment, node, problems), None)
     problems.check()

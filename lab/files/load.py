@@ -106,16 +106,21 @@ def read_size(fields: Fields) -> Size:
             place = fields.node.key_places[other]
             fields.problems.add(place, f"{other} stands beside {one}; keep one of the two")
     if size.duration_s and size.rate_per_s:
-        _check_number(fields, size.duration_s * size.rate_per_s)
+        number = size.duration_s * size.rate_per_s
+        if is_wrong_number(number):
+            place = fields.node.key_places["rate"]
+            fields.problems.add(place, f"rate {comes_to(number)}; change for")
     return size
 
 
-def _check_number(fields: Fields, number: float) -> None:
-    if not 1 <= round(number) <= MAX_REQUESTS:
-        place = fields.node.key_places["rate"]
-        fields.problems.add(
-            place, f"rate comes to {number:g} requests, must be 1 to {MAX_REQUESTS}; change for"
-        )
+def is_wrong_number(requests: float) -> bool:
+    """Tell whether a rate over a time comes to no request at all, or to too many."""
+    return not 1 <= round(requests) <= MAX_REQUESTS
+
+
+def comes_to(requests: float, where: str = "") -> str:
+    """Say what is wrong with such a number; *where* begins with a space."""
+    return f"comes to {requests:g} requests{where}, must be 1 to {MAX_REQUESTS}"
 
 
 def _require_one(fields: Fields, key: str, other: str, example: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from lab.experiment import ERROR_CLASS, SPEED_FIGURES
+from lab.experiment import ERROR_CLASS, GENERATOR_ERROR, SPEED_FIGURES
 from lab.files.errors import Problems, Wrong, show
 from lab.files.extensions import INSTALLED, Extensions
 from lab.files.fields import Fields, entries, items, mapping, sequence
@@ -14,7 +14,8 @@ from loadgen import BodyPatternRule, HeaderRule, JsonFieldRule, OutcomeRule, Sta
 
 OUTCOME_EXAMPLE = "{json: source, classes: [fresh, stale]}"
 RESERVED = (  # columns of runs.csv that an outcome class must not be called
-    *("started_utc", "fault", "client", "repeat", "requests", "tasks", "asked_per_s", ERROR_CLASS),
+    *("started_utc", "fault", "client", "repeat", "requests", "tasks", "asked_per_s"),
+    *(ERROR_CLASS, GENERATOR_ERROR),
     *SPEED_FIGURES,
     *("mean", "p50", "p95", "p99", "max", "runs", "duration_s", "attempts", "note", "request"),
     *TOUCH_FIGURES,
