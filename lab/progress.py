@@ -16,6 +16,7 @@ from rich.text import Text
 from lab.estimate import Estimate, in_words
 from lab.plan import Cell
 from lab.record import RunRow
+from loadgen import significant
 
 BAR_WIDTH = 20
 
@@ -88,7 +89,7 @@ class Progress:
         note = f"  NOT COUNTED: {row.note}" if row.note else ""
         return (
             f"[{self._runs_done}/{self._runs_planned}] {row.fault}, {row.client}, "
-            f"run {row.repeat}: {counts}, mean {summary.mean_ms:.1f} ms{note}{left}"
+            f"run {row.repeat}: {counts}, mean {significant(summary.mean_ms, 2)} ms{note}{left}"
         )
 
     def _time_left(self) -> str:

@@ -13,7 +13,7 @@ from lab.fault_kinds import ChaosFault
 from lab.faults import is_off
 from lab.loads import load_for, steady_state_load
 from lab.plan import Cell
-from lab.record import ResultFolder, rounded
+from lab.record import FIGURE_DIGITS, RATIO_DIGITS, ResultFolder, rounded
 from lab.running import RunningSystem
 from lab.steady_state import check_steady_state
 from lab.timeline.breaker import BreakerWatch, Reading
@@ -176,9 +176,14 @@ def _row(
         "fault": name,
         "client": run.client,
         "repeat": run.repeat,
-        **{figure: rounded(figures.get(figure)) for figure in figure_names(classes)},
+        **{figure: _in_file(figure, figures) for figure in figure_names(classes)},
         "note": run.note,
     }
+
+
+def _in_file(figure: str, figures: Figures) -> float | None:
+    digits = FIGURE_DIGITS if figure.endswith("_ms") else RATIO_DIGITS
+    return rounded(figures.get(figure), digits)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

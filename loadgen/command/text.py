@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadgen.command.comparison import Ratio, Round
 from loadgen.command.figures import SHARES, Figures, Latencies
+from loadgen.numbers import percent, significant
 from loadgen.outcomes import ERROR_CLASS
 
 NOT_AVAILABLE = "n/a"
@@ -44,8 +45,8 @@ def verdict(figures: Figures) -> str:
             "ask for less, free this machine of other work, or use more cores with --processes N"
         )
     return (
-        f"the generator used {report.cpu_share:.0%} of a core; its event loop was "
-        f"{report.loop_lag_p99_ms:.1f} ms late (p99)"
+        f"the generator used {percent(report.cpu_share, decimals=0)} of a core; its event loop was "
+        f"{significant(report.loop_lag_p99_ms, 2)} ms late (p99)"
     )
 
 
@@ -61,7 +62,7 @@ def _latency_table(figures: Figures) -> str:
 
 
 def _latency_row(name: str, latencies: Latencies, requests: int) -> list[str]:
-    share = f"{100 * latencies.count / requests:.1f} %" if requests else NOT_AVAILABLE
+    share = percent(latencies.count / requests) if requests else NOT_AVAILABLE
     values = [latencies.mean_ms, *latencies.percentiles_ms.values(), latencies.max_ms]
     return [name, str(latencies.count), share, *map(_number, values)]
 
@@ -76,24 +77,25 @@ def _errors(figures: Figures) -> str:
 def _ratio_row(ratio: Ratio) -> list[str]:
     if ratio.median is None:
         return [ratio.name, *[NOT_AVAILABLE] * 5]
-    has_spread = ratio.least is not None and ratio.most is not None
+    spread = NOT_AVAILABLE
+    if ratio.least is not None and ratio.most is not None:
+        spread = f"{_ratio_text(ratio.least)} to {_ratio_text(ratio.most)}"
     return [
         ratio.name,
         _number(ratio.a),
         _number(ratio.b),
-        f"{ratio.median:.3f}",
-        f"{ratio.least:.3f} to {ratio.most:.3f}" if has_spread else NOT_AVAILABLE,
+        _ratio_text(ratio.median),
+        spread,
         f"{ratio.agreeing} of {len(ratio.ratios)}",
     ]
 
 
 def _number(value: float | None) -> str:
-    """Return a figure with three digits at least and no more decimals than these need."""
-    if value is None:
-        return NOT_AVAILABLE
-    size = float(f"{value:.3g}")  # 9.999 is shown as 10.0
-    decimals = next((d for d, least in enumerate((100, 10, 1)) if size >= least), 3)
-    return f"{value:.{decimals}f}"
+    return NOT_AVAILABLE if value is None else significant(value, 3)
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:.3f}" if ratio >= 1 else significant(ratio, 3)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

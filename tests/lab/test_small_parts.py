@@ -13,7 +13,8 @@ from lab.loads import with_query
 from lab.manifest import plain
 from lab.plan import plan
 from lab.ports import free_port
-from lab.record import ResultFolder
+from lab.record import ResultFolder, RunRow
+from loadgen import Summary
 from tests.lab.small_experiment import write_experiment
 
 
@@ -76,6 +77,35 @@ def test_results_of_the_same_second_stand_side_by_side(tmp_path: Path) -> None:
     assert first.path.name == "20261129T200000Z"
     assert second.path.name == "20261129T200000Z-2"
     assert (tmp_path / "x" / "latest").resolve() == second.path.resolve()
+
+
+def test_one_attempt_for_ten_million_requests_is_not_none_in_the_file() -> None:
+    requests = 10_000_000
+    summary = Summary(
+        requests=requests,
+        counts={"ok": requests, "error": 0},
+        mean_ms=1.23456,
+        p50_ms=1,
+        p95_ms=None,
+        p99_ms=None,
+        max_ms=2,
+        requests_per_s=0.0004,
+        duration_s=1,
+    )
+    row = RunRow(
+        started=datetime(2026, 11, 29, tzinfo=UTC),
+        fault="none",
+        client="raw",
+        repeat=1,
+        tasks=4,
+        summary=summary,
+        attempts=1,
+    )
+
+    values = row.values()
+
+    assert (values["attempts_per_request"], values["requests_per_s"]) == (1e-7, 0.0004)
+    assert values["mean_ms"] == 1.235
 
 
 def test_the_manifest_holds_the_whole_experiment_as_json(tmp_path: Path) -> None:
