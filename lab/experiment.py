@@ -57,6 +57,7 @@ class Load:
     time_outs: TimeOuts = field(  # of one request; longer than those of any policy under test
         default_factory=lambda: TimeOuts(connect_s=60.0, whole_s=60.0)
     )
+    keep_alive: bool = True  # whether connections are used again; else each request has its own
     locust: LocustWorkers | None = None  # None: the lab's own generator sends it
 
     @property

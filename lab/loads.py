@@ -29,6 +29,7 @@ def load_for(experiment: Experiment, cell: Cell, system: Expands) -> Load:
         ),
         shape=_shape(cell),
         time_outs=experiment.load.time_outs,
+        keep_alive=experiment.load.keep_alive,
         outcome=experiment.outcome,
     )
 

@@ -66,7 +66,7 @@ def read_load(
         is_closed: whether it must be a number of requests by a number of tasks.
     """
     size_keys = () if size else ("requests", "tasks") if is_closed else _SIZE_KEYS
-    own_keys = ("request", "mix", "timeout", "timeouts", "headers", "body")
+    own_keys = ("request", "mix", "timeout", "timeouts", "headers", "body", "connections")
     keys = (*own_keys, *size_keys, *ENGINE_KEYS)
     fields = Fields(node, problems, keys=keys)
     own = Size(*size) if size else read_size(fields)
@@ -80,6 +80,7 @@ def read_load(
         tasks=own.tasks,
         rate_per_s=own.rate_per_s,
         time_outs=_time_outs(fields, problems),
+        keep_alive=fields.read("connections", _are_kept, example="per_request", default=True),
         locust=read_engine(fields),
     )
 
@@ -204,6 +205,14 @@ def _request_line(system: System) -> Parser[tuple[str, str]]:
         return method, url
 
     return parse
+
+
+def _are_kept(node: Node) -> bool:
+    """Return whether connections are used again."""
+    value = written(node)
+    if value not in {"kept", "per_request"}:
+        raise Wrong(f"must be kept or per_request, got {describe(node)}")
+    return value == "kept"
 
 
 def _check_method(method: str) -> None:
