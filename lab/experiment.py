@@ -67,6 +67,17 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SteadyState:
+    """The requests with which the healthy system is tried before each cell, none of which may fail.
+
+    They have a second use: a circuit breaker's window is not empty when the fault comes.
+    """
+
+    requests: int = 20  # >= 1
+    request: Request | None = None  # of its own, which any 2xx answers; None: those of the load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """What varies on the calling side: each request's query and headers, services' environment."""
 
@@ -209,6 +220,7 @@ class Experiment:
     clients: tuple[Client, ...]
     conditions: tuple[Condition, ...] = ()
     timeline: Timeline | None = None  # instead of conditions
+    steady_state: SteadyState | None = field(default_factory=SteadyState)  # None: not tried
     warmup: int = 0  # loads before the first measured one, in each cell; >= 0
     repeats: int = 1  # measured loads, in each cell; >= 1
     overrides: tuple[Override, ...] = ()

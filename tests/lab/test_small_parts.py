@@ -15,7 +15,8 @@ from lab.plan import plan
 from lab.ports import free_port
 from lab.record import ResultFolder, RunRow
 from loadgen import Summary
-from tests.lab.small_experiment import write_experiment
+from tests.lab.files import folder
+from tests.lab.small_experiment import EXPERIMENT, write_experiment
 
 
 def test_ports_are_free_distinct_and_below_the_ephemeral_range() -> None:
@@ -68,6 +69,32 @@ def test_time_left_is_learned_from_the_cells_own_runs(tmp_path: Path) -> None:
     assert before == pytest.approx(2 * 1.0)
     assert estimate.left_s(len(cells) - 1, loads_done=1) == pytest.approx(2 * 10.0)
     assert estimate.left_s(len(cells) - 1, loads_done=3) == 0
+
+
+def test_time_left_has_a_steady_state_for_each_cell(tmp_path: Path) -> None:
+    text = EXPERIMENT + "steady_state: {requests: 5000}\n"
+    experiment = read_experiment(write_experiment(tmp_path, text))
+    cells = plan(experiment)
+    estimate = Estimate(experiment, cells)
+    last_but_one = len(cells) - 2
+    without = estimate.left_s(last_but_one, 0)
+    estimate.add_steady_state("direct", 30.0)
+
+    assert estimate.left_s(last_but_one, 0) == pytest.approx(without + 30)
+    assert estimate.left_s(last_but_one, 0, is_steady=False) == pytest.approx(without + 60)
+
+
+def test_a_steady_state_takes_as_long_as_published_until_it_is_known(tmp_path: Path) -> None:
+    """200 requests by 4 tasks take 3 ms each, in the healthy system with the client `raw`."""
+    with_it = folder.EXPERIMENT + "steady_state: {requests: 4000}\n"
+    without_it = folder.EXPERIMENT + "steady_state: none\n"
+    left_s = []
+    for text in (with_it, without_it):
+        experiment = read_experiment(folder.write_folder(tmp_path, experiment=text))
+        cells = plan(experiment)
+        left_s.append(Estimate(experiment, cells).left_s(len(cells) - 1, 0, is_steady=False))
+
+    assert left_s[0] - left_s[1] == pytest.approx(4000 / 4 * 0.003)
 
 
 def test_results_of_the_same_second_stand_side_by_side(tmp_path: Path) -> None:
