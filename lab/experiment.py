@@ -58,12 +58,24 @@ class Load:
     time_outs: TimeOuts = field(  # of one request; longer than those of any policy under test
         default_factory=lambda: TimeOuts(connect_s=60.0, whole_s=60.0)
     )
+    keep_alive: bool = True  # whether connections are used again; else each request has its own
     locust: LocustWorkers | None = None  # None: the lab's own generator sends it
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the requests of a mix; none for a load of one request."""
         return tuple(request.name for request in self.mix) if len(self.mix) > 1 else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteadyState:
+    """The requests with which the healthy system is tried before each cell, none of which may fail.
+
+    They have a second use: a circuit breaker's window is not empty when the fault comes.
+    """
+
+    requests: int = 20  # >= 1
+    request: Request | None = None  # of its own, which any 2xx answers; None: those of the load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +144,7 @@ REQUEST_FIGURES = ("mean_ms", "p95_ms")  # of each request of a mix, beside its 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A bound on a figure's median in every cell that matches.
+    """A bound on a figure's median in every cell that matches; none and all are of every run.
 
     `figure` is an outcome class or `error` (as a share of requests, 0..1, if `is_share`, else a
     count), or one of `SPEED_FIGURES`.
@@ -144,6 +156,16 @@ class Expectation:
     is_share: bool = False
     fault: str | None = None
     client: str | None = None
+
+    @property
+    def says_none(self) -> bool:
+        """Whether it allows nothing at all, in any run: one of five would not move the median."""
+        return self.value == 0 and self.comparison in {"==", "<="}
+
+    @property
+    def says_all(self) -> bool:
+        """Whether it wants all requests of all runs."""
+        return self.is_share and self.value == 1 and self.comparison in {"==", ">="}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +221,7 @@ class Experiment:
     clients: tuple[Client, ...]
     conditions: tuple[Condition, ...] = ()
     timeline: Timeline | None = None  # instead of conditions
+    steady_state: SteadyState | None = field(default_factory=SteadyState)  # None: not tried
     warmup: int = 0  # loads before the first measured one, in each cell; >= 0
     repeats: int = 1  # measured loads, in each cell; >= 1
     overrides: tuple[Override, ...] = ()

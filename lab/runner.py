@@ -13,7 +13,7 @@ from lab.experiment import Experiment
 from lab.fault_kinds import ChaosFault, LinkFault
 from lab.faults import AppliedFault, applied
 from lab.injector_checks import check_single, foreign_faults
-from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
+from lab.loads import load_for, steady_state_load
 from lab.manifest import plain
 from lab.marks import strange_mark
 from lab.plan import Cell
@@ -69,7 +69,7 @@ class Runner:
         load = load_for(self._experiment, cell, self._system)
         await self._reach_known_state(cell)
         await foreign_faults(self._system)  # what was done before is nobody's business
-        await self._check_steady_state(cell, load)
+        await self._check_steady_state(cell)
         await check_single(self._system, cell.condition.faults)
         # Of the cell's name, so that a cell's dice do not depend on which cells ran before it.
         chance = random.Random(f"{self._seed}/{cell.condition.name}/{cell.client.name}")
@@ -97,10 +97,16 @@ class Runner:
         self._progress.step("fresh start of the services")
         await self._system.restart_all(cell.client.env)
 
-    async def _check_steady_state(self, cell: Cell, load: Load) -> None:
-        self._progress.step("steady state", STEADY_STATE_REQUESTS)
-        samples = await self._send(steady_state_load(load))
+    async def _check_steady_state(self, cell: Cell) -> None:
+        steady = self._experiment.steady_state
+        if steady is None:
+            self._note("steady_state.not_tried", cell)
+            return
+        self._progress.step("steady state", steady.requests)
+        load = steady_state_load(self._experiment, steady, cell, self._system)
+        samples = await self._send(load)
         check_steady_state(samples, before=_title(cell), logs=self._folder.logs)
+        self._progress.end_steady_state(samples.span_s())
         self._note("steady_state.held", cell)
 
     async def _measure(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from lab.experiment import Expectation, Experiment, Load, Override, Request
+from lab.experiment import Expectation, Experiment, Load, Override, Request, SteadyState
 from lab.files.beside import beside
 from lab.files.bounds import Names, check_sizes, read_expectations, read_overrides, repeats, warmup
 from lab.files.clients import read_clients
@@ -13,7 +13,12 @@ from lab.files.errors import Problems
 from lab.files.extensions import INSTALLED, read_extensions
 from lab.files.faults import FAULT_EXAMPLE, is_built_in, read_conditions
 from lab.files.fields import Fields, root
-from lab.files.load import REQUEST_EXAMPLE, read_load
+from lab.files.load import (
+    REQUEST_EXAMPLE,
+    STEADY_STATE_EXAMPLE,
+    read_load,
+    read_steady_state,
+)
 from lab.files.outcome import NO_RULE, OUTCOME_EXAMPLE, is_built_in_rule, read_outcome
 from lab.files.reference import read_reference
 from lab.files.scalars import Parser, name
@@ -33,6 +38,7 @@ _EXAMPLES = {  # every key, with how it may look
     "load": f"{{request: {REQUEST_EXAMPLE!r}, requests: 200, tasks: 4}}",
     "outcome": OUTCOME_EXAMPLE,
     "clients": "{raw: {}}",
+    "steady_state": STEADY_STATE_EXAMPLE,
     "warmup": "1",
     "repeats": "5",
     "faults": f"{{none: [], sick: {FAULT_EXAMPLE}}}",
@@ -147,6 +153,9 @@ def _without_bounds(keys: "_Keys", path: Path, system: System, problems: Problem
             "faults", lambda node: read_conditions(node, system, problems, extensions), ()
         ),
         timeline=timeline and with_sizes(timeline, load),
+        steady_state=keys.read(
+            "steady_state", lambda node: read_steady_state(node, system, problems), SteadyState()
+        ),
         warmup=keys.read("warmup", warmup, 0),
         repeats=keys.read("repeats", repeats, 1),
     )

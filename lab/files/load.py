@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lab.experiment import EMPTY, Load, Request
+from lab.experiment import EMPTY, Load, Request, SteadyState
 from lab.files.bodies import BODY_EXAMPLE, read_bodies
 from lab.files.engine import ENGINE_KEYS, read_engine
 from lab.files.errors import Problems, Wrong, show
@@ -13,7 +13,7 @@ from lab.files.headers import read_headers
 from lab.files.placeholders import addresses, template
 from lab.files.rates import rate_per_s
 from lab.files.scalars import Parser, describe, name, seconds, whole, written
-from lab.files.tree import Node
+from lab.files.tree import MappingNode, Node, Scalar
 from lab.system import System
 from loadgen import TimeOuts
 
@@ -24,6 +24,7 @@ MAX_MIX = 50
 REQUEST_EXAMPLE = "GET {front.url}/convert"
 MIX_EXAMPLE = "{browse: {request: GET {shop.url}/items, weight: 9}, buy: {…}}"
 TIMEOUTS_EXAMPLE = "{connect: 2 s, first_byte: 5 s, whole: 60 s}"
+STEADY_STATE_EXAMPLE = "{requests: 20}"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 DEFAULT_TIMEOUT_S = 60.0
 _SIZE_KEYS = ("requests", "for", "tasks", "rate")
@@ -66,7 +67,7 @@ def read_load(
         is_closed: whether it must be a number of requests by a number of tasks.
     """
     size_keys = () if size else ("requests", "tasks") if is_closed else _SIZE_KEYS
-    own_keys = ("request", "mix", "timeout", "timeouts", "headers", "body")
+    own_keys = ("request", "mix", "timeout", "timeouts", "headers", "body", "connections")
     keys = (*own_keys, *size_keys, *ENGINE_KEYS)
     fields = Fields(node, problems, keys=keys)
     own = Size(*size) if size else read_size(fields)
@@ -80,8 +81,38 @@ def read_load(
         tasks=own.tasks,
         rate_per_s=own.rate_per_s,
         time_outs=_time_outs(fields, problems),
+        keep_alive=fields.read("connections", _are_kept, example="per_request", default=True),
         locust=read_engine(fields),
     )
+
+
+def read_steady_state(node: Node, system: System, problems: Problems) -> SteadyState | None:
+    """Return the requests that try the healthy system before each cell; None for `none`."""
+    if not isinstance(node, MappingNode):
+        if isinstance(node, Scalar) and node.text == "none":
+            return None
+        raise Wrong(
+            f"must be none, or say its requests, got {describe(node)}",
+            advice=f"write none, or e.g. {STEADY_STATE_EXAMPLE}",
+        )
+    fields = Fields(node, problems, keys=("requests", "request", "headers", "body"))
+    number = fields.read("requests", _tries, example="20", default=SteadyState().requests)
+    if "request" in fields:
+        own = _request(fields, system, problems, headers=_headers(fields, problems, EMPTY))
+        return SteadyState(requests=number, request=own)
+    for key in ("headers", "body"):
+        if key in fields:
+            place = node.key_places[key]
+            problems.add(place, f"{key} is for a request of its own; add request, or remove {key}")
+    if not node.values:
+        raise Wrong("says nothing, got {}")
+    return SteadyState(requests=number)
+
+
+def _tries(node: Node) -> int:
+    if isinstance(node, Scalar) and node.text == "0":
+        raise Wrong('must be at least 1, got "0"', advice="write steady_state: none to send none")
+    return requests(node)
 
 
 class Size(NamedTuple):
@@ -209,6 +240,14 @@ def _request_line(system: System) -> Parser[tuple[str, str]]:
         return method, url
 
     return parse
+
+
+def _are_kept(node: Node) -> bool:
+    """Return whether connections are used again."""
+    value = written(node)
+    if value not in {"kept", "per_request"}:
+        raise Wrong(f"must be kept or per_request, got {describe(node)}")
+    return value == "kept"
 
 
 def _check_method(method: str) -> None:

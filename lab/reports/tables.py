@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lab.experiment import ERROR_CLASS, REQUEST_FIGURES
 from lab.fault_kinds import label
 from lab.reports.content import Report
-from lab.reports.numbers import write, write_share, write_spread
+from lab.reports.numbers import write, write_share, write_share_spread, write_spread
 from lab.reports.wording import Words
 from lab.summary import Spread
 from lab.sweep import COSTS, SweepRow
@@ -53,7 +53,7 @@ def _by_request(report: Report, words: Words) -> SmallTable:
             (
                 *(words.name(each) for each in (summary.fault, summary.client)),
                 name,
-                *(_median(report, place, f"{name}.{figure}", words) for figure in figures),
+                *(_of_request(report, place, f"{name}.{figure}", words) for figure in figures),
             )
             for place, summary in enumerate(report.summaries)
             for name in report.names
@@ -72,21 +72,29 @@ def _touched_rows(report: Report, words: Words) -> Iterator[tuple[str, ...]]:
                 yield (
                     *(words.name(each) for each in (summary.fault, summary.client)),
                     label(fault),
-                    *(_with_spread(figure, spread, words) for figure, spread in figures.items()),
+                    *(_figure(figure, spread, words) for figure, spread in figures.items()),
                 )
 
 
-def _with_spread(figure: str, spread: Spread | None, words: Words) -> str:
+def _figure(figure: str, spread: Spread | None, words: Words) -> str:
     """Return for instance `61, 55-66`; empty where there is no such figure."""
     if spread is None:
         return ""
-    ends = write_spread(figure, spread, words)
-    return write(figure, spread.median, words) + (f", {ends}" if ends else "")
+    return _with_ends(write(figure, spread.median, words), write_spread(figure, spread, words))
 
 
-def _median(report: Report, place: int, figure: str, words: Words) -> str:
-    spread = report.summaries[place].figures.get(figure)
-    return words.missing if spread is None else write(figure, spread.median, words)
+def _of_request(report: Report, place: int, figure: str, words: Words) -> str:
+    return _figure(figure, report.summaries[place].figures.get(figure), words) or words.missing
+
+
+def _share(spread: Spread | None, words: Words) -> str:
+    if spread is None:
+        return words.missing
+    return _with_ends(write_share(spread.median, words), write_share_spread(spread, words))
+
+
+def _with_ends(median: str, ends: str) -> str:
+    return f"{median}, {ends}" if ends else median
 
 
 def _of_sweep(
@@ -104,15 +112,11 @@ def _of_sweep(
 
 
 def _sweep_row(row: SweepRow, classes: tuple[str, ...], words: Words) -> tuple[str, ...]:
-    shares = (row.shares.get(name) for name in (*classes, ERROR_CLASS))
     costs = ((cost, row.costs.get(cost)) for cost in COSTS)
     return (
         words.name(row.fault),
         *row.client.settings.values(),
-        *(
-            words.missing if share is None else write_share(round(share, 3), words)
-            for share in shares
-        ),
+        *(_share(row.shares.get(name), words) for name in (*classes, ERROR_CLASS)),
         *(words.missing if value is None else write(cost, value, words) for cost, value in costs),
         words.yes if row.is_unbeaten else "",
     )

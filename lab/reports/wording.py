@@ -24,6 +24,7 @@ class Words:
     all_hold: str
     some_fail: str
     fail_line: str
+    of_one_run: str  # the value of an expectation that every run has to meet
     usual_runs: str
     other_runs_line: str
     marked_line: str
@@ -82,6 +83,7 @@ ENGLISH = Words(
     all_hold="All {count} checks of expectations hold.",
     some_fail="{failed} of {count} checks of expectations do not hold:",
     fail_line="{cell}, {figure}: {value}, expected {comparison} {bound}",
+    of_one_run="{value} in one of the runs",
     usual_runs="Each cell: runs {runs}, requests a run {requests}.",
     other_runs_line="{cell}: runs {runs}, requests a run {requests}",
     marked_line="{cell}: runs that do not count: {marked}; {why}",
@@ -139,6 +141,7 @@ UKRAINIAN = Words(
     all_hold="Усі перевірки очікувань ({count}) пройдено.",
     some_fail="Не пройдено {failed} з {count} перевірок очікувань:",
     fail_line="{cell}, {figure}: {value}, очікувано {comparison} {bound}",
+    of_one_run="{value} в одному із запусків",
     usual_runs="У кожному рядку: запусків {runs}, запитів у запуску {requests}.",
     other_runs_line="{cell}: запусків {runs}, запитів у запуску {requests}",
     marked_line="{cell}: запусків, що не враховано: {marked}; {why}",

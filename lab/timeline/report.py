@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from lab.experiment import ERROR_CLASS, Experiment, Timeline
 from lab.reports import Report, Words
-from lab.reports.numbers import write, write_plain, write_share, write_spread
+from lab.reports.numbers import (
+    write,
+    write_plain,
+    write_share,
+    write_share_spread,
+    write_spread,
+)
 from lab.reports.remarks import remarks
 from lab.summary import CellSummary, Spread
 from lab.timeline.figures import SENDING_FIGURES
@@ -109,8 +115,7 @@ def _entry(figure: str, row: CellSummary, verdict: Verdict | None, words: Words)
 def _written(figure: str, spread: Spread, words: Words) -> tuple[str, str]:
     if figure not in {"budget_spent", "worst_second"} and not figure.startswith("share_"):
         return write(figure, spread.median, words), write_spread(figure, spread, words)
-    low, high = write_share(spread.low, words), write_share(spread.high, words)
-    return write_share(spread.median, words), "" if low == high else f"{low}–{high}"  # noqa: RUF001 - as in write_spread
+    return write_share(spread.median, words), write_share_spread(spread, words)
 
 
 def _remarks(report: TimelineReport, words: Words, own: TimelineWords) -> list[str]:

@@ -11,10 +11,10 @@ from lab.errors import LabError, NoValidData
 from lab.experiment import Client, Condition, Experiment, Timeline
 from lab.fault_kinds import ChaosFault, LinkFault
 from lab.injector_checks import check_single
-from lab.loads import load_for, steady_state_load
+from lab.loads import STEADY_STATE_TASKS, load_for, steady_state_load
 from lab.marks import complaint
 from lab.plan import Cell
-from lab.record import ResultFolder, rounded
+from lab.record import FIGURE_DIGITS, RATIO_DIGITS, ResultFolder, rounded
 from lab.running import RunningSystem
 from lab.steady_state import check_steady_state
 from lab.timeline.breaker import BreakerWatch, Reading
@@ -88,10 +88,9 @@ class TimelineRunner:
         title = f"run {repeat}, {client.name}"
         self._progress.begin_run(title)
         await self._system.restart_all(client.env)
-        load = self._load(client)
-        short = await self._engine.send(steady_state_load(load), on_finished=lambda _: None)
-        check_steady_state(short, before=title, logs=self._folder.logs)
-        self._note("steady_state.held", title)
+        cell = self._cell(client)
+        await self._check_steady_state(cell, title)
+        load = load_for(self._experiment, cell, self._system)
         await check_single(
             self._system, (fault for event in self._timeline.events for fault in event.faults)
         )
@@ -102,16 +101,28 @@ class TimelineRunner:
         await self._check_clean(title)
         self._record(client, repeat, started, played)
 
-    def _load(self, client: Client) -> Load:
-        cell = Cell(
+    def _cell(self, client: Client) -> Cell:
+        """Return the cell that stands for the timeline, which says itself how much is sent."""
+        tasks = STEADY_STATE_TASKS if self._timeline.stages else self._experiment.load.tasks
+        return Cell(
             condition=Condition(name="timeline"),
             client=client,
             requests=self._experiment.load.requests,
-            tasks=self._experiment.load.tasks,
+            tasks=tasks,
             repeats=1,
             warmup=0,
         )
-        return load_for(self._experiment, cell, self._system)
+
+    async def _check_steady_state(self, cell: Cell, title: str) -> None:
+        steady = self._experiment.steady_state
+        if steady is None:
+            self._note("steady_state.not_tried", title)
+            return
+        load = steady_state_load(self._experiment, steady, cell, self._system)
+        samples = await self._engine.send(load, on_finished=lambda _: None)
+        check_steady_state(samples, before=title, logs=self._folder.logs)
+        self._progress.end_steady_state(samples.span_s())
+        self._note("steady_state.held", title)
 
     async def _play(self, load: Load, title: str, chance: random.Random) -> _Played:
         def note(what: str, **fields: object) -> None:
@@ -216,7 +227,7 @@ class TimelineRunner:
             "fault": name,
             "client": run.client,
             "repeat": run.repeat,
-            **{figure: rounded(figures.get(figure)) for figure in names},
+            **{figure: _in_file(figure, figures) for figure in names},
             "note": run.note,
         }
 
@@ -227,6 +238,11 @@ class TimelineRunner:
 def _overlap(sample: Sample, span: Span) -> bool:
     """Tell whether faults may have been on while a request was under way."""
     return span.asked_s <= sample.finished_s and sample.scheduled_s <= span.off_s
+
+
+def _in_file(figure: str, figures: Figures) -> float | None:
+    digits = FIGURE_DIGITS if figure.endswith("_ms") else RATIO_DIGITS
+    return rounded(figures.get(figure), digits)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

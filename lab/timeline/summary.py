@@ -10,7 +10,7 @@ from lab.experiment import Expectation, Timeline
 from lab.summary import CellSummary, Spread
 from lab.timeline.figures import BUDGET_FIGURES, REQUESTS, figure_names
 from lab.timeline.runner import TimelineRun
-from lab.verdicts import Outcome
+from lab.verdicts import Outcome, outcome_of
 
 
 def summarise(
@@ -32,17 +32,18 @@ def check(
     """Return what became of each expectation in each row that it speaks of.
 
     One that names no phase speaks of all that have its figure. A share is that of each run's own
-    requests, and then the median.
+    requests, and then the median of these.
     """
     return tuple(
-        Outcome(
-            expectation=expected,
-            fault=row.fault,
-            client=row.client,
-            value=_median(
-                _value(run.rows[row.fault], expected)
+        outcome_of(
+            expected,
+            row,
+            _spread(
+                value
                 for run in runs
-                if run.client == row.client and not run.note
+                if run.client == row.client
+                and not run.note
+                and (value := _value(run.rows[row.fault], expected)) is not None
             ),
         )
         for expected in expectations
@@ -90,10 +91,7 @@ def _summary(row: str, client: str, runs: Sequence[TimelineRun]) -> CellSummary:
         runs=len(counted),
         marked=len(runs) - len(counted),
         figures=MappingProxyType(
-            {
-                figure: Spread(median=median(each), low=min(each), high=max(each))
-                for figure, each in values.items()
-            }
+            {figure: spread for figure, each in values.items() if (spread := _spread(each))}
         ),
     )
 
@@ -109,6 +107,8 @@ def _value(figures: dict[str, float], expected: Expectation) -> float | None:
     return value / figures[REQUESTS] if figures.get(REQUESTS) else None
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    available = [value for value in values if value is not None]
-    return median(available) if available else None
+def _spread(values: Iterable[float]) -> Spread | None:
+    found = list(values)
+    if not found:
+        return None
+    return Spread(median=median(found), low=min(found), high=max(found))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadgen.command.comparison import Ratio, Round
 from loadgen.command.figures import SHARES, Figures, Latencies
+from loadgen.numbers import percent, significant
 from loadgen.outcomes import ERROR_CLASS, GENERATOR_ERROR
 
 NOT_AVAILABLE = "n/a"
@@ -56,11 +57,14 @@ def verdict(figures: Figures) -> str:
             f"{'; '.join(figures.limits)}\n"
             "ask for less, free this machine of other work, or use more cores with --processes N"
         )
-    busy = "" if report.cpu_share is None else f"used {report.cpu_share:.0%} of a core; "
-    stalls = f"; it {report.stalls_in_words}, which may be the maximum above" * bool(report.stalls)
-    return (
-        f"the generator {busy}its event loop was {report.loop_lag_p99_ms:.1f} ms late (p99){stalls}"
+    busy = (
+        ""
+        if report.cpu_share is None
+        else f"used {percent(report.cpu_share, decimals=0)} of a core; "
     )
+    stalls = f"; it {report.stalls_in_words}, which may be the maximum above" * bool(report.stalls)
+    lag_ms = significant(report.loop_lag_p99_ms, 2)
+    return f"the generator {busy}its event loop was {lag_ms} ms late (p99){stalls}"
 
 
 def _head(figures: Figures) -> str:
@@ -99,7 +103,7 @@ def _latency_table(figures: Figures) -> str:
 
 
 def _latency_row(name: str, latencies: Latencies, requests: int) -> list[str]:
-    share = f"{100 * latencies.count / requests:.1f} %" if requests else NOT_AVAILABLE
+    share = percent(latencies.count / requests) if requests else NOT_AVAILABLE
     values = [latencies.mean_ms, *latencies.percentiles_ms.values(), latencies.max_ms]
     return [name, str(latencies.count), share, *map(_number, values)]
 
@@ -114,24 +118,25 @@ def _errors(figures: Figures) -> str:
 def _ratio_row(ratio: Ratio) -> list[str]:
     if ratio.median is None:
         return [ratio.name, *[NOT_AVAILABLE] * 5]
-    has_spread = ratio.least is not None and ratio.most is not None
+    spread = NOT_AVAILABLE
+    if ratio.least is not None and ratio.most is not None:
+        spread = f"{_ratio_text(ratio.least)} to {_ratio_text(ratio.most)}"
     return [
         ratio.name,
         _number(ratio.a),
         _number(ratio.b),
-        f"{ratio.median:.3f}",
-        f"{ratio.least:.3f} to {ratio.most:.3f}" if has_spread else NOT_AVAILABLE,
+        _ratio_text(ratio.median),
+        spread,
         f"{ratio.agreeing} of {len(ratio.ratios)}",
     ]
 
 
 def _number(value: float | None) -> str:
-    """Return a figure with three digits at least and no more decimals than these need."""
-    if value is None:
-        return NOT_AVAILABLE
-    size = float(f"{value:.3g}")  # 9.999 is shown as 10.0
-    decimals = next((d for d, least in enumerate((100, 10, 1)) if size >= least), 3)
-    return f"{value:.{decimals}f}"
+    return NOT_AVAILABLE if value is None else significant(value, 3)
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:.3f}" if ratio >= 1 else significant(ratio, 3)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

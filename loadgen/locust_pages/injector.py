@@ -128,7 +128,7 @@ def describe(document: Mapping[str, object]) -> str:
     jitter, first = _number(document, "jitterMs"), _number(document, "failFirst")
     status = document.get("status", 500)
     parts = [
-        f"{failure * 100:g} % replies {status}" if failure else "",
+        f"{failure * 100:.10g} % replies {status}" if failure else "",
         f"{delay:g} ms delay" if delay else "",
         f"±{jitter:g} ms jitter" if jitter else "",
         f"first {first:g} replies {status}" if first else "",

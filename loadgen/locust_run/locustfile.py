@@ -30,7 +30,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from loadgen.endings import Ending
 from loadgen.failures import MALFORMED, NO_REPLY, cannot_connect, no_complete_reply, own_want
-from loadgen.load import Load, Request
+from loadgen.load import Load
 from loadgen.locust_replies import is_whole
 from loadgen.locust_run.master import DONE, FAILED, SAMPLES, Master, standard_input
 from loadgen.locust_run.share import Share, share_of
@@ -71,7 +71,7 @@ class ExperimentUser(FastHttpUser):
         number, body = ticket
         sent_s = own.now_s()
         with gevent.Timeout(own.load.time_outs.whole_s):
-            reply = self._request(own.load.requests[number], body)
+            reply = self._request(own.load, number, body)
         finished_s = own.now_s()
         with reply:
             failure = reply.request_meta["exception"]
@@ -80,6 +80,8 @@ class ExperimentUser(FastHttpUser):
                 reply.failure(ending.error)
             else:
                 reply.success()
+        if not own.load.keep_alive:
+            self.client.client.close()  # whatever the server would do with the connection
         # Due when its user was free: in a closed load the moment when it was sent.
         sample = Sample(
             scheduled_s=sent_s,
@@ -94,13 +96,15 @@ class ExperimentUser(FastHttpUser):
         if own.add(sample):
             _hand_over(self.environment.runner, own)
 
-    def _request(self, request: Request, body: str | None) -> Any:  # noqa: ANN401 - has no type
+    def _request(self, load: Load, number: int, body: str | None) -> Any:  # noqa: ANN401 - has no type
+        request = load.requests[number]
+        framing = {} if load.keep_alive else {"Connection": "close"}
         return self.client.request(
             request.method,
             request.url,
             name="request",
             data=body,
-            headers=dict(request.headers),
+            headers=dict(request.headers) | framing,
             catch_response=True,
             allow_redirects=False,
         )

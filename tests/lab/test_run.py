@@ -177,7 +177,10 @@ def test_validate_says_what_a_run_would_do(tmp_path: Path) -> None:
     done = run_lab("validate", write_experiment(tmp_path))
 
     assert done.returncode == 0
-    assert done.stdout.endswith("small.yaml: ok: 6 cells, 12 measured runs, 416 requests in them\n")
+    assert done.stdout.endswith(
+        "small.yaml: ok: 6 cells, 12 measured runs; "
+        "744 requests: 416 measured, 208 in warm-up, 120 in the steady state\n"
+    )
 
 
 def test_a_run_that_never_reached_the_sick_service_does_not_count(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_the_live_line_is_written_over_on_a_terminal_and_gone_at_the_end() -> No
 
     assert shown.startswith("\r\x1b[KA: ")
     assert " s of 30 s: 7 requests, " in shown
-    assert shown.endswith("/s, errors 100.0 % of late")
+    assert shown.endswith("/s, errors 100 % of late")
     assert left.endswith("\r\x1b[K")
 
 

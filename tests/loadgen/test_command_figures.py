@@ -116,13 +116,33 @@ def test_the_table_says_what_is_not_available_and_each_kind_of_error() -> None:
     assert text == (
         "15 requests in 1.50 s: 10.0 requests/s, 4 connections\n"
         "\n"
-        "latency in ms  count   share  mean   p50   p90  p95  p99  p99.9   max\n"
-        "ok                12  80.0 %  6.50  6.00  11.0  n/a  n/a    n/a  12.0\n"
-        "error              3  20.0 %  1500  1500   n/a  n/a  n/a    n/a  1500\n"
+        "latency in ms  count  share  mean   p50   p90  p95  p99  p99.9   max\n"
+        "ok                12   80 %  6.50  6.00  11.0  n/a  n/a    n/a  12.0\n"
+        "error              3   20 %  1500  1500   n/a  n/a  n/a    n/a  1500\n"
         "\n"
         "error: 3 x no first byte in 1.5 s\n"
         "\n"
-        "the generator used 25% of a core; its event loop was 0.4 ms late (p99)"
+        "the generator used 25 % of a core; its event loop was 0.40 ms late (p99)"
+    )
+
+
+def test_one_error_in_50_000_is_neither_none_nor_all_of_the_rest() -> None:
+    rows = [sample(1)] * 49_999 + [sample(1, "error", "reply cut short")]
+    found = figures_of(samples_of(rows), ["ok"])
+    shown = [line.split()[1:4] for line in figures_text(found).splitlines()[3:5]]
+
+    assert shown == [["49999", ">99.99", "%"], ["1", "<0.01", "%"]]
+    assert figures_document(LOAD, found, is_interrupted=False)["classes"]["error"]["count"] == 1
+
+
+def test_what_is_small_is_not_nothing() -> None:
+    calm = RunReport(**(QUIET.to_document() | {"cpu_share": 0.004, "loop_lag_p99_ms": 0.02}))
+    text = figures_text(figures(0.0004, report=calm))
+
+    assert "used <1 % of a core; its event loop was 0.020 ms late" in text
+    assert text.splitlines()[3].split()[4] == "0.000400"
+    assert progress_line(5, "", Progress(2, 0.00002), 0.4) == (
+        "5 s: 2 requests, 0.40/s, errors <0.01 % of late"
     )
 
 

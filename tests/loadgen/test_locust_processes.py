@@ -47,6 +47,20 @@ def with_bodies(*bodies: str, url: str) -> Load:
     )
 
 
+async def test_without_keep_alive_each_request_has_a_connection_of_its_own() -> None:
+    """The server would keep them, whatever it is told."""
+    async with scripted_server(lambda _: FRESH) as server, start_locust(workers=1) as locust:
+        load = load_on(server.url, requests=30)
+        samples = await locust.send(replace(load, keep_alive=False))
+        of_its_own = server.connections
+        await locust.send(load)
+        kept = server.connections - of_its_own
+
+    assert (set(samples.outcome), of_its_own, kept) == ({"fresh"}, 30, 4)
+    assert all(b"connection: close" in head.lower() for head in server.requests[:30])
+    assert not any(b"connection: close" in head.lower() for head in server.requests[30:])
+
+
 async def send(load: Load) -> Samples:
     async with start_locust(workers=1) as locust:
         return await locust.send(load)
