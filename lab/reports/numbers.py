@@ -11,10 +11,11 @@ def write(figure: str, value: float, words: Words) -> str:
     """Return *value* of *figure* as a reader wants it; `0` only for nothing at all.
 
     Counts are whole, but for a median between two; attempts have two decimals; times and rates
-    have two digits, and more where they are whole; shares are in percent, to a hundredth.
+    have two digits, and more where they are whole; shares of what faults hit are in percent, to a
+    tenth.
     """
     if figure.startswith("share_"):
-        return write_share(value, words)
+        return write_share(value, words, decimals=1)
     if figure == "attempts_per_request":
         text = "<0.01" if 0 < value < _FEWEST_ATTEMPTS else f"{value:.2f}"
     elif figure.endswith(("_ms", "_per_s")):
@@ -37,13 +38,18 @@ def write_share(share: float, words: Words, *, decimals: int = 2) -> str:
 def write_spread(figure: str, spread: Spread, words: Words, *, dash: str = "–") -> str:  # noqa: RUF001 - an en dash joins the ends of a range
     """Return the smallest and the largest run, or nothing if they read the same."""
     low, high = write(figure, spread.low, words), write(figure, spread.high, words)
-    return "" if low == high else f"{low}{dash}{high}"
+    return _joined(low, high, dash)
 
 
 def write_share_spread(spread: Spread, words: Words) -> str:
     """Return the smallest and the largest share of a run, or nothing if they read the same."""
     low, high = write_share(spread.low, words), write_share(spread.high, words)
-    return "" if low == high else f"{low}–{high}"  # noqa: RUF001 - as in write_spread
+    return _joined(low, high, "–")  # noqa: RUF001 - as in write_spread
+
+
+def _joined(low: str, high: str, dash: str) -> str:
+    """Return `28.1–30.6 %`: a unit stands once."""  # noqa: RUF002 - as in write_spread
+    return "" if low == high else f"{low.removesuffix(' %')}{dash}{high}"
 
 
 def _in_language(text: str, words: Words) -> str:
