@@ -4,6 +4,7 @@ from lab.reports.wording import Words
 from lab.summary import Spread
 from loadgen import percent, significant
 
+_PLAIN = 0.01  # a share further than this from none and all is plain with one decimal
 _FEWEST_ATTEMPTS = 0.005  # per request; fewer would round to none
 
 
@@ -11,11 +12,10 @@ def write(figure: str, value: float, words: Words) -> str:
     """Return *value* of *figure* as a reader wants it; `0` only for nothing at all.
 
     Counts are whole, but for a median between two; attempts have two decimals; times and rates
-    have two digits, and more where they are whole; shares of what faults hit are in percent, to a
-    tenth.
+    have two digits, and more where they are whole; shares are in percent.
     """
     if figure.startswith("share_"):
-        return write_share(value, words, decimals=1)
+        return write_share(value, words)
     if figure == "attempts_per_request":
         text = "<0.01" if 0 < value < _FEWEST_ATTEMPTS else f"{value:.2f}"
     elif figure.endswith(("_ms", "_per_s")):
@@ -30,8 +30,16 @@ def write_plain(value: float, words: Words) -> str:
     return _in_language(f"{value:.10g}", words)
 
 
-def write_share(share: float, words: Words, *, decimals: int = 2) -> str:
-    """Return a share in percent; `0 %` and `100 %` only for none and all."""
+def write_share(share: float, words: Words, *, decimals: int | None = None) -> str:
+    """Return a share in percent; `0 %` and `100 %` only for none and all.
+
+    Args:
+        share: >= 0; 1 is all.
+        words: of the language.
+        decimals: at most so many; None: one, and two near none and all.
+    """
+    if decimals is None:
+        decimals = 1 if _PLAIN < share < 1 - _PLAIN or share > 1 else 2
     return _in_language(percent(share, decimals=decimals), words)
 
 
