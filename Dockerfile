@@ -14,6 +14,7 @@ FROM base
 WORKDIR /app
 COPY --from=packages /opt/venv /opt/venv
 COPY chaos/ chaos/
+COPY console/ console/
 COPY front/ front/
 COPY loadgen/ loadgen/
 COPY rates_api/ rates_api/

@@ -25,6 +25,7 @@ class Case:
     def hit(self, name: str) -> None:
         """Note that the fault *name* did something to this request."""
         self.fault.touched += not self.hits
+        self.fault.hits[name] += 1
         self.hits.append(name)
 
     async def wait(self, seconds: float, gone: asyncio.Task[None]) -> None:

@@ -25,7 +25,9 @@ class Control:
     """Answers the requests to /chaos.
 
     GET     what is on: the document with its seed, `on`, `active` (on, and not in the idle turn of
-            its flapping), `leftS` of the lease, `touched` requests
+            its flapping), `leftS` of the lease; since it was put on, how many requests it concerned
+            (`arrived`) and did something to (`touched`), and how often what (`hits`); `instance`,
+            which is another one in each process, and how many faults it has had (`applied`)
     POST    put a fault on, in place of the one before
     PATCH   `ttlS`: a longer lease and nothing else; 409 if nothing is on
     DELETE  take it off
@@ -85,7 +87,11 @@ class Control:
                 "active": self._injector.is_active(),
                 **(fault.document if fault else _OFF).model_dump(by_alias=True),
                 "leftS": self._injector.seconds_left(),
+                "arrived": fault.arrived if fault else 0,
                 "touched": fault.touched if fault else 0,
+                "hits": dict(fault.hits) if fault else {},
+                "instance": self._injector.instance,
+                "applied": self._injector.applied,
             }
         )
 

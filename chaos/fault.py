@@ -3,6 +3,7 @@
 import asyncio
 import math
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
 from chaos.document import ChaosDocument
@@ -26,6 +27,7 @@ class Fault:
     ends_at_s: float  # infinite without a lease
     arrived: int = 0  # requests that it concerned while it was on
     touched: int = 0  # those that it did something to
+    hits: Counter[str] = field(default_factory=Counter)  # what it did to them, as `X-Chaos` has it
     changed: asyncio.Future[None] = field(default_factory=_future)
 
     def end_at(self, moment_s: float) -> None:

@@ -1,6 +1,7 @@
 """What is on now, and until when."""
 
 import math
+import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +25,18 @@ class Injector:
 
     now_s: Callable[[], float]
     seeds: random.Random = field(default_factory=random.SystemRandom)
+    applied: int = field(default=0, init=False)  # how many faults have been put on so far
+    _name: str = field(init=False)
     _fault: Fault | None = None
+
+    def __post_init__(self) -> None:
+        """Make up a name, so that a caller can tell this injector from others."""
+        self._name = f"{random.SystemRandom().getrandbits(48):012x}"
+
+    @property
+    def instance(self) -> str:
+        """Which injector this is: no two have the same, be it of processes forked from one."""
+        return f"{self._name}-{os.getpid()}"
 
     def put_on(self, document: ChaosDocument) -> None:
         """End what is on and start anew: the dice from the seed, the counters from 0.
@@ -34,6 +46,7 @@ class Injector:
         self.take_off()
         if not document.has_effect:
             return
+        self.applied += 1
         seed = self.seeds.getrandbits(32) if document.seed is None else document.seed
         self._fault = Fault(
             document=document.model_copy(update={"seed": seed}),

@@ -5,11 +5,11 @@ import contextlib
 import json
 import resource
 import socket
-import sys
 from collections.abc import Sequence
 
 import uvloop
 
+from console import complain, run, say
 from fault_proxy.address import HostPort
 from fault_proxy.proxy import Proxy
 from fault_proxy.serving import control_socket, serve_control
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with control_socket(arguments.control) as bound:
             uvloop.run(_serve(arguments, bound))
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"fault_proxy: {error}\n")
+        complain(f"fault_proxy: {error}")
         return WRONG_COMMAND
     return 0
 
@@ -44,8 +44,7 @@ async def _serve(arguments: argparse.Namespace, bound: socket.socket) -> None:
 
 
 def _say(ready: dict[str, str]) -> None:
-    sys.stdout.write(json.dumps(ready) + "\n")
-    sys.stdout.flush()
+    say(json.dumps(ready))
 
 
 def _control_url(bound: socket.socket) -> str:
@@ -79,4 +78,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main, program="fault_proxy")

@@ -32,6 +32,7 @@ class Connection:
 
     __slots__ = (
         "_ends",
+        "_faults",
         "_http",
         "_is_raw",
         "_linger",
@@ -41,6 +42,7 @@ class Connection:
         "downstream",
         "is_hit",
         "server",
+        "touched_by",
         "upstream",
     )
 
@@ -52,11 +54,13 @@ class Connection:
         on_closed: Callable[["Connection"], None],
     ) -> None:
         self._loop = loop
+        self._faults = faults
         self._on_closed = on_closed
         self._linger: asyncio.TimerHandle | None = None
         self.is_hit = False
-        self.upstream = Flow(loop, self._on_end)
-        self.downstream = Flow(loop, self._on_end)
+        self.touched_by: set[str] = set()  # faults of bytes that are on and did something to it
+        self.upstream = Flow(loop, self._on_end, self._on_touch)
+        self.downstream = Flow(loop, self._on_end, self._on_touch)
         self._http: HttpLink | None = HttpLink(
             self.upstream, self.downstream, faults, counts, self._turn_raw
         )
@@ -69,6 +73,11 @@ class Connection:
     def is_over(self) -> bool:
         """Whether nothing passes any more."""
         return self.upstream.is_over and self.downstream.is_over
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether both ends may still send: one that was left by either is of no more use."""
+        return not (self.upstream.has_source_ended or self.downstream.has_source_ended)
 
     def hit(self, fault_id: str, fault: AnyByteFault, chance: random.Random) -> None:
         """Put a fault on, in its directions."""
@@ -83,6 +92,7 @@ class Connection:
         """Take a fault off; what it holds back goes on."""
         if self._http is not None:
             self._http.release(fault_id)
+        self.touched_by.discard(fault_id)
         self.upstream.detach(fault_id)
         self.downstream.detach(fault_id)
 
@@ -125,6 +135,11 @@ class Connection:
         self._http = None
         self.client.receive = self.upstream.send
         self.server.receive = self.downstream.send
+
+    def _on_touch(self, fault_id: str) -> None:
+        if fault_id not in self.touched_by:
+            self.touched_by.add(fault_id)
+            self._faults.count_touched(fault_id)
 
     def _on_end(self, flow: Flow, ending: Ending) -> None:
         del flow

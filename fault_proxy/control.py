@@ -1,6 +1,7 @@
 """The faults over HTTP.
 
-    GET    /faults        what is on: {"faults": [document with id, seed, leftS, touched]}
+    GET    /faults        what is on: {"faults": [document with id, seed, leftS, arrived, touched],
+                          "applied": number of faults put on since the start}
     POST   /faults        put the fault of the JSON body on: 201 and its document
     GET    /faults/{id}   its document; 404 if it is not on
     PATCH  /faults/{id}   {"ttlS": seconds}: a longer lease and nothing else; 404 if it is not on
@@ -54,7 +55,8 @@ class _Control:
         self._proxy = proxy
 
     async def list(self, _: Request) -> Response:
-        return JSONResponse({"faults": [self._proxy.tell(each) for each in self._proxy.faults()]})
+        faults = [self._proxy.tell(each) for each in self._proxy.faults()]
+        return JSONResponse({"faults": faults, "applied": self._proxy.applied})
 
     async def put_on(self, request: Request) -> Response:
         active = self._proxy.apply(read_fault(await _body(request)))

@@ -38,6 +38,7 @@ class Flow:
     Args:
         loop: Its clock is the clock of all effects.
         on_end: Called once, with how the stream ended.
+        on_touch: Called with a fault's id whenever the fault does something to the stream.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Flow:
         "_loop",
         "_on_end",
         "_on_room",
+        "_on_touch",
         "_sink",
         "_source",
         "_timer",
@@ -59,10 +61,14 @@ class Flow:
     )
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, on_end: Callable[["Flow", Ending], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        on_end: Callable[["Flow", Ending], None],
+        on_touch: Callable[[str], None],
     ) -> None:
         self._loop = loop
         self._on_end = on_end
+        self._on_touch = on_touch
         self._on_room: Callable[[], None] | None = None
         self._source: asyncio.Transport | None = None
         self._sink: asyncio.Transport | None = None
@@ -104,11 +110,12 @@ class Flow:
         """Pass *data* on under effects of its own beside those on the flow, by fault."""
         if self.is_over or not data:
             return
-        delays = dict(delays_s)
         for fault_id, effect in self._effects.items():
-            data = effect.altered(data)
-            if delay_s := effect.delay_s():
-                delays[fault_id] = delay_s
+            altered = effect.altered(data)
+            if altered is not data:
+                self._on_touch(fault_id)
+            data = altered
+        delays = dict(delays_s) | self._delays_s()
         self._hold(_Held(data, None, self._loop.time(), delays, dict(effects)))
 
     def end(self, ending: Ending) -> None:
@@ -118,12 +125,7 @@ class Flow:
         if self._sink and not (self._held or self._effects):
             self._finish(ending)
             return
-        delays = {
-            fault_id: delay_s
-            for fault_id, effect in self._effects.items()
-            if (delay_s := effect.delay_s())
-        }
-        self._hold(_Held(b"", ending, self._loop.time(), delays, {}))
+        self._hold(_Held(b"", ending, self._loop.time(), self._delays_s(), {}))
 
     def attach(self, fault_id: str, effect: Effect) -> None:
         """Put a fault on."""
@@ -176,6 +178,15 @@ class Flow:
         self._disarm()
         self._regulate()
 
+    def _delays_s(self) -> dict[str, float]:
+        """Return, by fault, how late is what has just been read."""
+        delays_s = {}
+        for fault_id, effect in self._effects.items():
+            if delay_s := effect.delay_s():
+                delays_s[fault_id] = delay_s
+                self._on_touch(fault_id)
+        return delays_s
+
     def _hold(self, held: _Held) -> None:
         self._held.append(held)
         self._held_bytes += len(held.data)
@@ -194,8 +205,9 @@ class Flow:
         """Return when there is more to do (inf: not by time alone)."""
         wakes_at_s: float | None = None
         while wakes_at_s is None:
-            for effect in self._effects.values():
+            for fault_id, effect in self._effects.items():
                 if (ending := effect.ending(now_s)) is not None:
+                    self._on_touch(fault_id)
                     self._finish(ending)
                     return math.inf
             wakes_at_s = self._pass_next(sink, now_s)
@@ -204,7 +216,11 @@ class Flow:
 
     def _pass_next(self, sink: asyncio.Transport, now_s: float) -> float | None:
         """Let pass what comes first, or return when to try again."""
-        if not self._held or any(effect.holds for effect in self._effects.values()):
+        if not self._held:
+            return math.inf
+        if holding := [fault_id for fault_id, effect in self._effects.items() if effect.holds]:
+            for fault_id in holding:
+                self._on_touch(fault_id)
             return math.inf
         held = self._held[0]
         if (due_s := held.due_s()) > now_s:
@@ -217,7 +233,11 @@ class Flow:
     def _pass_bytes(self, held: _Held, sink: asyncio.Transport, now_s: float) -> float | None:
         effects = (*self._effects.values(), *held.effects.values())
         wanted = len(held.data) - held.position
-        count = min((effect.allowance(wanted, now_s) for effect in effects), default=wanted)
+        allowances = [effect.allowance(wanted, now_s) for effect in effects]
+        for fault_id, allowance in zip(self._effects, allowances, strict=False):
+            if allowance < wanted:
+                self._on_touch(fault_id)
+        count = min(allowances, default=wanted)
         if not count:
             return max(effect.allowed_at_s(wanted, now_s) for effect in effects)
         for effect in effects:

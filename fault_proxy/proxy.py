@@ -105,9 +105,19 @@ class Proxy:
         """Return the faults that are on, the oldest first."""
         return self._faults.all()
 
+    @property
+    def applied(self) -> int:
+        """How many faults have been put on since the start."""
+        return self._faults.applied
+
     def tell(self, fault: ActiveFault) -> dict[str, object]:
         """Return what `/faults` tells of a fault."""
-        return self._faults.as_wire(fault)
+        members = self._faults.as_wire(fault)
+        if isinstance(fault.fault, AnyByteFault):
+            standing = [each for each in self._connections if each.is_standing]
+            touched = [each for each in standing if fault.id in each.touched_by]
+            members["standing"] = {"arrived": len(standing), "touched": len(touched)}
+        return members
 
     def counts(self) -> Counts:
         """Return what the proxy has seen so far."""

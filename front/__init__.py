@@ -2,9 +2,9 @@
 
 The way of a request:
 
-    question    /convert?from=USD&amount=100 -> what is asked, validated
+    convert_request    /convert?from=USD&amount=100 -> what is asked, validated
     rates       one call to rates -> a good rate, an unknown currency, or a failure
-    last_good   the last good rate of each currency, in Redis
+    rate_cache  the last good rate of each currency, in Redis
     converter   fresh if rates answers, else stale, else a problem
     rate        a rate and its strict reading from JSON
     stats       what happened so far

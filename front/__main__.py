@@ -1,10 +1,9 @@
 """`python -m front --port N`."""
 
-import sys
-
+import console
 from front.app import create_app
 from front.settings import FrontSettings
 from service_defaults import run_service
 
 if __name__ == "__main__":
-    sys.exit(run_service("front", FrontSettings, create_app))
+    console.run(lambda: run_service("front", FrontSettings, create_app), program="front")

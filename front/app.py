@@ -3,26 +3,23 @@
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated, Any
 
-import orjson
 import stamina.instrumentation
 import structlog
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from fastapi import Depends, FastAPI
+from fastapi.responses import Response
 
-from front.converter import Converter, mark
-from front.last_good import LastGoodRates
-from front.question import read_question
+from front.convert_request import ConvertRequest, convert_request
+from front.converter import Conversion, Converter, mark
 from front.rate import LARGEST_BODY_BYTES
+from front.rate_cache import RateCache
 from front.rates import Rates
 from front.settings import RATES, FrontSettings
 from front.stats import COUNTED, Stats
 from resilience import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event, ResilientClient
-from service_defaults import health_routes, install_problems
+from service_defaults import health_router, install_problems, problem_responses
 
-_JSON = "application/json"
 _TRANSITIONS = {
     CircuitOpened: "breaker.opened",
     CircuitHalfOpened: "breaker.half_opened",
@@ -30,44 +27,53 @@ _TRANSITIONS = {
 }
 
 
-def create_app(settings: FrontSettings) -> Starlette:
-    """Return the application: `/convert`, `/stats` and health."""
+def create_app(settings: FrontSettings) -> FastAPI:
+    """Return the application: `/convert`, `/stats`, health and `/docs`."""
     client = ResilientClient(
         settings.sources(), random=random.Random(), max_response_bytes=LARGEST_BODY_BYTES
     )
-    last_good = LastGoodRates(settings.redis_url)
+    cache = RateCache(settings.redis_url, timeout_s=settings.redis_timeout_s)
     rates, stats = Rates(client), Stats()
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        # One line for each retry would be hundreds a second under load.
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # One line for each retry would be hundreds per second under load.
         stamina.instrumentation.set_on_retry_hooks([])
         client.subscribe(stats.on_event, COUNTED)
         client.subscribe(_log_transition, _TRANSITIONS)
-        async with client, last_good.writing():
+        async with client, cache.writing():
             yield
 
-    routes = [
-        *_routes(Converter(rates, last_good, stats), stats, client),
-        *health_routes({"redis": last_good.check, "rates": rates.check}),
-    ]
-    app = Starlette(routes=routes, lifespan=lifespan)
+    app = FastAPI(
+        title="Currency converter",
+        lifespan=lifespan,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+    )
     install_problems(app)
+    _add_routes(app, Converter(rates, cache, stats), stats, client)
+    # Last: routes are tried in this order.
+    app.include_router(health_router({"redis": cache.check, "rates": rates.check}))
     return app
 
 
-def _routes(converter: Converter, stats: Stats, client: ResilientClient) -> list[Route]:
-    async def convert(request: Request) -> Response:
-        answer = await converter.answer(read_question(request.query_params))
-        return Response(answer.as_json(), headers=mark(answer.fault), media_type=_JSON)
+def _add_routes(app: FastAPI, converter: Converter, stats: Stats, client: ResilientClient) -> None:
+    @app.get(
+        "/convert",
+        response_model=Conversion,
+        responses=problem_responses(404, 422, 503),
+    )
+    async def convert(asked: Annotated[ConvertRequest, Depends(convert_request)]) -> Response:
+        """Convert an amount by the rate of now, or by the last good rate."""
+        answer = await converter.answer(asked)
+        # Not as the model: it would print the amounts as text or as floats, which round.
+        return Response(answer.as_json(), headers=mark(answer.fault), media_type="application/json")
 
-    async def tell(_: Request) -> Response:
+    @app.get("/stats")
+    async def tell() -> dict[str, Any]:
+        """Count what happened since the start."""
         breaker = client.breaker(RATES)
-        return Response(
-            orjson.dumps(stats.as_wire(breaker.state if breaker else None)), media_type=_JSON
-        )
-
-    return [Route("/convert", convert), Route("/stats", tell)]
+        return stats.as_wire(breaker.state if breaker else None)
 
 
 def _log_transition(event: Event) -> None:

@@ -6,10 +6,11 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Literal
 
 import orjson
+from pydantic import BaseModel, Field
 
-from front.last_good import LastGoodRates, NothingKeptError
-from front.question import Question
+from front.convert_request import ConvertRequest
 from front.rate import Rate
+from front.rate_cache import NothingKeptError, RateCache
 from front.rates import Rates, RatesFailedError, UnknownCurrencyError
 from front.stats import Stats
 from service_defaults import ProblemError
@@ -17,6 +18,15 @@ from service_defaults import ProblemError
 _CENT = Decimal("0.01")
 # Room for every digit of the longest amount times those of a rate: only the last step rounds.
 _ARITHMETIC = Context(prec=80, rounding=ROUND_HALF_EVEN)
+
+
+class Conversion(BaseModel):
+    """The reply of /convert, as its documentation describes it."""
+
+    result: float = Field(description="two decimals; every digit is in the reply")
+    rate: float = Field(description="what one unit costs")
+    source: Literal["fresh", "stale"]
+    age_s: int = Field(alias="ageSec", ge=0, description="seconds; 0 if fresh")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,46 +52,46 @@ class Answer:
 
 
 class Converter:
-    """Answers questions by *rates*, or by what *last_good* recalls."""
+    """Answers requests by *rates*, or by what *cache* recalls."""
 
-    def __init__(self, rates: Rates, last_good: LastGoodRates, stats: Stats) -> None:
+    def __init__(self, rates: Rates, cache: RateCache, stats: Stats) -> None:
         self._rates = rates
-        self._last_good = last_good
+        self._cache = cache
         self._stats = stats
 
-    async def answer(self, question: Question) -> Answer:
-        """Return the answer to *question*.
+    async def answer(self, asked: ConvertRequest) -> Answer:
+        """Return the answer to *asked*.
 
         Raises:
             ProblemError: 404, rates knows no such currency; 503, no rate at all, with both whys.
         """
         try:
-            rate, fault = await self._rates.rate(question.code, raw=question.raw)
+            rate, fault = await self._rates.rate(asked.code, raw=asked.raw)
         except UnknownCurrencyError as error:
             self._stats.unknown += 1
             raise ProblemError(404, str(error), headers=mark(error.fault)) from error
         except RatesFailedError as failure:
-            return await self._fall_back(question, failure)
-        self._last_good.keep(rate)
+            return await self._fall_back(asked, failure)
+        self._cache.keep(rate)
         self._stats.fresh += 1
         return Answer(
-            result=convert(question.amount, rate.value),
+            result=convert(asked.amount, rate.value),
             rate=rate.value,
             source="fresh",
             age_s=0,
             fault=fault,
         )
 
-    async def _fall_back(self, question: Question, failure: RatesFailedError) -> Answer:
+    async def _fall_back(self, asked: ConvertRequest, failure: RatesFailedError) -> Answer:
         try:
-            rate = await self._last_good.recall(question.code)
+            rate = await self._cache.recall(asked.code)
         except NothingKeptError as error:
             self._stats.errors += 1
-            detail = f"no rate of {question.code}: {failure}; {error}"
+            detail = f"no rate of {asked.code}: {failure}; {error}"
             raise ProblemError(503, detail, headers=mark(failure.fault)) from error
         self._stats.stale += 1
         return Answer(
-            result=convert(question.amount, rate.value),
+            result=convert(asked.amount, rate.value),
             rate=rate.value,
             source="stale",
             age_s=age_s(rate, datetime.now(UTC)),

@@ -26,6 +26,7 @@ class FrontSettings(ServiceSettings):
 
     rates_url: str = "http://127.0.0.1:5401"
     redis_url: str = "redis://127.0.0.1:6379/0"
+    redis_timeout_s: float = Field(0.1, gt=0, le=60)  # of each use of Redis
 
     total_timeout_s: _Limit = 1.0  # of a resilient call, retries and waits included
     retries: int = Field(2, ge=0)  # after the first attempt; 0 leaves the policy out

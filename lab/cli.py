@@ -1,11 +1,10 @@
 """The command line of `python -m lab`. Imports nothing heavy for `--help`."""
 
 import argparse
-import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from console import complain, say
 from lab.arguments import add_allow_host, at_least_one
 from lab.errors import LabError
 from lab.init.parsers import add_init
@@ -15,7 +14,7 @@ EXIT_CODES = """\
 exit codes:
   0    fine
   1    an expectation failed, or a figure lies outside its published band
-  2    the command or a file is wrong; nothing was started
+  2    the command or a file is wrong and nothing was started, or the output cannot be written
   3    no valid data: the system would not start, or was not well when it had to be
   130  interrupted
 """
@@ -23,24 +22,16 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    _write_anything()
     options = _parser().parse_args(argv)
     try:
         exit_code: int = options.command(options)
     except LabError as failure:
-        print(failure, file=sys.stderr)
+        complain(str(failure))
         return failure.exit_code
     except OSError as failure:  # no descriptor, no space, no permission, wherever it was
-        print(f"the system refuses: {failure}", file=sys.stderr)
+        complain(f"operating system error: {failure}")
         return LabError.exit_code
     return exit_code
-
-
-def _write_anything() -> None:
-    """Let a terminal without a character show a question mark rather than end the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -114,5 +105,5 @@ def _validate(options: argparse.Namespace) -> int:
 def _schema(options: argparse.Namespace) -> int:
     from lab.spec.schema import as_text  # noqa: PLC0415 - heavy
 
-    print(as_text(options.kind), end="")
+    say(as_text(options.kind), end="")
     return 0

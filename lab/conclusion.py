@@ -8,6 +8,7 @@ from lab.reports import LANGUAGES, Report, render_markdown
 from lab.spec.experiment import Experiment
 from lab.summary import summarise, write_summary
 from lab.sweep import sweep_rows, write_sweep
+from lab.touches import columns_for
 from lab.verdicts import Agreement, check, judge
 
 AS_EXPECTED = 0
@@ -30,17 +31,23 @@ def conclude(
         language: of `table.md`, a key of `LANGUAGES`.
     """
     classes, names = experiment.outcome.classes, experiment.load.names
-    summaries = summarise(folder.path / "runs.csv", classes=classes, cells=cells, names=names)
+    touched = columns_for(each.faults for each in experiment.conditions)
+    summaries = summarise(
+        folder.path / "runs.csv", classes=classes, cells=cells, names=names, touched=touched
+    )
     report = Report(
         title=experiment.title,
         classes=classes,
         names=names,
+        conditions=experiment.conditions,
         summaries=summaries,
         sweep=sweep_rows(summaries, experiment.clients, classes=classes),
         verdicts=judge(summaries, experiment.published),
         outcomes=check(summaries, experiment.expectations),
     )
-    write_summary(summaries, folder.path / "summary.csv", classes=classes, names=names)
+    write_summary(
+        summaries, folder.path / "summary.csv", classes=classes, names=names, touched=touched
+    )
     if report.sweep:
         write_sweep(report.sweep, folder.path / "sweep.csv", classes=classes)
     page = render_markdown(report, LANGUAGES[language])

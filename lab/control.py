@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -26,13 +27,17 @@ class Answer:
         """Whether the status is 2xx."""
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
-    def field(self, name: str) -> object:
-        """Return a field of the JSON object in the body, None where there is no such thing."""
+    def members(self) -> Mapping[str, object]:
+        """Return the JSON object in the body, an empty one where there is no such thing."""
         try:
             document = json.loads(self.body)
         except (ValueError, RecursionError):
-            return None
-        return document.get(name) if isinstance(document, dict) else None
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    def field(self, name: str) -> object:
+        """Return a field of the JSON object in the body, None where there is no such thing."""
+        return self.members().get(name)
 
 
 async def ask(

@@ -1,6 +1,6 @@
 """What sends an experiment's loads: the lab's own generator, or Locust's processes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -13,12 +13,43 @@ from loadgen import Load, Samples
 class Engine(Protocol):
     """Sends one load after another in processes of its own."""
 
-    async def send(self, load: Load, *, on_finished: Callable[[int], None]) -> Samples:
+    async def send(
+        self, load: Load, *, on_finished: Callable[[int], None], into: Samples | None = None
+    ) -> Samples:
         """Send a load and return its samples; *on_finished* hears how many are done meanwhile.
+
+        Args:
+            load: what to send.
+            on_finished: called now and then.
+            into: empty samples to fill. If the call is cancelled, they are those of the requests
+                that had ended, with those that had not; without a report if that is not known.
 
         Raises:
             NoValidData: a process ended, or would not take the load.
         """
+
+
+def counts_of_cut_short(samples: Samples) -> dict[str, int]:
+    """Return what became of the requests of a load that was not sent to its end.
+
+    They are `ended`, `unanswered` (sent) and `waiting` (due, and not sent). None of them if that is
+    not known.
+    """
+    if samples.report is None:
+        return {}
+    return {
+        "ended": len(samples),
+        "unanswered": samples.unanswered,
+        "waiting": samples.waiting,
+    }
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """Return such counts as a clause."""
+    if not counts:
+        return "what became of its requests is not known"
+    sent = f"{counts['ended']} requests had ended, {counts['unanswered']} sent and not answered"
+    return f"{sent}, {counts['waiting']} due and not sent" if counts["waiting"] else sent
 
 
 def start_engine(locust: LocustWorkers | None) -> AbstractAsyncContextManager[Engine]:

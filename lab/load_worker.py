@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import orjson
@@ -12,9 +12,10 @@ from lab.errors import NoValidData
 from loadgen import Load, RunReport, Samples
 from loadgen.child import end_child
 from loadgen.classify import RULE_FAILED
-from loadgen.lines import LONGEST_LINE_BYTES
+from loadgen.lines import LONGEST_LINE_BYTES, STOP
 
 GOODBYE_S = 2.0
+STOP_S = 1.0  # for the worker to tell how far an interrupted load was
 
 
 class LoadWorker:
@@ -23,25 +24,40 @@ class LoadWorker:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
-    async def send(self, load: Load, *, on_finished: Callable[[int], None]) -> Samples:
-        """Send a load and return its samples; *on_finished* hears how many are done meanwhile.
+    async def send(
+        self, load: Load, *, on_finished: Callable[[int], None], into: Samples | None = None
+    ) -> Samples:
+        """Send a load and return its samples; see `Engine`.
 
         Raises:
             NoValidData: the process ended, would not take the load, or an outcome rule of the
                 user's own failed.
         """
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        samples = Samples()
+        samples = Samples() if into is None else into
         self._process.stdin.write(orjson.dumps(load.to_document()) + b"\n")
+        try:
+            await self._receive(samples, on_finished)
+        except asyncio.CancelledError:
+            self._process.stdin.write(STOP)
+            with suppress(NoValidData, TimeoutError):
+                async with asyncio.timeout(STOP_S):
+                    await self._receive(samples, on_finished)
+            raise
+        return samples
+
+    async def _receive(self, samples: Samples, on_finished: Callable[[int], None]) -> None:
+        """Take the worker's messages up to the end of a load."""
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
         while line := await self._process.stdout.readline():
             message: dict[str, Any] = orjson.loads(line)
             if "samples" in message:
                 samples.extend(Samples.from_document(message["samples"]))
             if message.get("done"):
-                samples.report = RunReport(**message["report"])
+                report = message["report"]  # null for a load that was stopped in its warm-up
+                samples.report = RunReport(**report) if report else None
                 _check_rule(samples)
-                return samples
+                return
             if "error" in message:
                 raise NoValidData(f"the load generator refused the load: {message['error']}")
             if "finished" in message:

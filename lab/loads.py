@@ -9,10 +9,11 @@ from lab.plan import Cell
 from lab.spec.clients import Client
 from lab.spec.experiment import Experiment
 from lab.spec.load import Request as RequestTemplate
-from loadgen import Closed, Load, Open, Request, Stage
+from lab.spec.load import SteadyState
+from loadgen import Closed, Load, Open, Request, Stage, StatusRule
 
-STEADY_STATE_REQUESTS = 20
 STEADY_STATE_TASKS = 4  # of a load that has none of its own
+_ANY_SUCCESS = StatusRule(statuses={"2xx": "ok"})
 
 
 class Expands(Protocol):
@@ -30,6 +31,7 @@ def load_for(experiment: Experiment, cell: Cell, system: Expands) -> Load:
         ),
         shape=_shape(cell),
         time_outs=experiment.load.time_outs,
+        keep_alive=experiment.load.keep_alive,
         outcome=experiment.outcome,
     )
 
@@ -54,10 +56,16 @@ def _shape(cell: Cell) -> Closed | Open:
     return Closed(requests=cell.requests, duration_s=cell.duration_s, tasks=cell.tasks)
 
 
-def steady_state_load(load: Load) -> Load:
+def steady_state_load(
+    experiment: Experiment, steady: SteadyState, cell: Cell, system: Expands
+) -> Load:
     """Return the short load under which the healthy system must make no error."""
-    tasks = load.shape.tasks if isinstance(load.shape, Closed) else STEADY_STATE_TASKS
-    return replace(load, shape=Closed(requests=STEADY_STATE_REQUESTS, tasks=tasks))
+    shape = Closed(requests=steady.requests, tasks=cell.tasks or STEADY_STATE_TASKS)
+    load = replace(load_for(experiment, cell, system), shape=shape)
+    if steady.request is None:
+        return load
+    own = _request(steady.request, cell.client, system.expand(steady.request.url))
+    return replace(load, requests=(own,), outcome=_ANY_SUCCESS)
 
 
 def with_query(url: str, query: Mapping[str, str]) -> str:

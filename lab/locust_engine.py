@@ -40,16 +40,23 @@ class LocustEngine:
     def __init__(self, session: LocustSession) -> None:
         self._session = session
 
-    async def send(self, load: Load, *, on_finished: Callable[[int], None]) -> Samples:
-        """Send a load and return its samples; *on_finished* hears how many are done meanwhile.
+    async def send(
+        self, load: Load, *, on_finished: Callable[[int], None], into: Samples | None = None
+    ) -> Samples:
+        """Send a load and return its samples; of a cancelled one nothing is known.
 
         Raises:
             NoValidData: a process ended, or the load is none for Locust.
         """
         try:
-            return await self._session.send(load, on_finished=on_finished)
+            samples = await self._session.send(load, on_finished=on_finished)
         except (ValueError, LocustFailedError) as failure:
             raise NoValidData(str(failure)) from failure
+        if into is None:
+            return samples
+        into.extend(samples)
+        into.report = samples.report
+        return into
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from lab.reports import LANGUAGES, TerminalReport
 from lab.runner import Runner
 from lab.running import RunningSystem
 from lab.spec.experiment import Experiment
+from lab.volume import table_in_words
 from lab.work import Conclusion, RunOptions
 
 
@@ -41,9 +42,8 @@ class MatrixWork:
             progress=progress,
             seed=seed,
         )
-        progress.announce()
+        progress.announce(table_in_words(self._experiment, self._cells))
         try:
-            progress.announce()
             with progress.shown():
                 await runner.run(self._cells)
         finally:

@@ -16,6 +16,7 @@ from rich.text import Text
 from lab.estimate import Estimate, in_words
 from lab.plan import Cell
 from lab.record import RunRow
+from loadgen import significant
 
 BAR_WIDTH = 20
 
@@ -30,6 +31,7 @@ class Progress:
         self._live: Live | None = None
         self._position = -1
         self._loads_done = 0
+        self._is_steady = False  # whether this cell's steady state is behind it
         self._step = ""
         self._requests = 0
         self._finished = 0
@@ -46,10 +48,9 @@ class Progress:
             yield
         self._live = None
 
-    def announce(self) -> None:
+    def announce(self, size: str) -> None:
         """Tell what is planned and how long it may take, before anything starts."""
-        size = f"{len(self._cells)} cells, {self._runs_planned} measured runs"
-        text = f"{size}, about {in_words(self._estimate.left_s(0, 0))}"
+        text = f"{size}, about {in_words(self._estimate.left_s(0, 0, is_steady=False))}"
         with suppress(OSError):  # nobody listens
             self._console.print(text, highlight=False, soft_wrap=True, markup=False)
 
@@ -57,6 +58,7 @@ class Progress:
         """Note that *cell* begins."""
         self._position = self._cells.index(cell)
         self._loads_done = 0
+        self._is_steady = False
 
     def step(self, what: str, requests: int = 0) -> None:
         """Note what is done now, and of how many requests it consists."""
@@ -67,6 +69,11 @@ class Progress:
         """Note how many requests of this step have finished."""
         self._finished = requests
         self._draw()
+
+    def end_steady_state(self, duration_s: float) -> None:
+        """Note that the steady state has held."""
+        self._is_steady = True
+        self._estimate.add_steady_state(self._cells[self._position].client.name, duration_s)
 
     def end_warmup(self) -> None:
         """Note that a load that does not count has finished."""
@@ -81,18 +88,28 @@ class Progress:
             self._console.print(self._run_line(row), highlight=False, soft_wrap=True, markup=False)
         self._draw()
 
+    def cut_short(self, what: str) -> None:
+        """Tell what had become of the requests of a load that is not sent to its end."""
+        with suppress(OSError):  # nobody listens
+            cell = self._cells[self._position]
+            where = f"{self._step} of {cell.condition.name}, {cell.client.name}"
+            text = f"interrupted in {where}: {what}"
+            self._console.print(text, highlight=False, soft_wrap=True, markup=False)
+
     def _run_line(self, row: RunRow) -> str:
         summary = row.summary
         counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
+        mean = "" if summary.mean_ms is None else f", mean {significant(summary.mean_ms, 2)} ms"
         left = "" if self._live else f"  (about {self._time_left()} left)"
         note = f"  NOT COUNTED: {row.note}" if row.note else ""
         return (
             f"[{self._runs_done}/{self._runs_planned}] {row.fault}, {row.client}, "
-            f"run {row.repeat}: {counts}, mean {summary.mean_ms:.1f} ms{note}{left}"
+            f"run {row.repeat}: {counts}{mean}{note}{left}"
         )
 
     def _time_left(self) -> str:
-        return in_words(self._estimate.left_s(self._position, self._loads_done))
+        left_s = self._estimate.left_s(self._position, self._loads_done, is_steady=self._is_steady)
+        return in_words(left_s)
 
     def _draw(self) -> None:
         if self._live is None:

@@ -33,6 +33,7 @@ SAMPLE_COLUMNS = Sample._fields[:6]  # up to `error`; `request` is the row's num
 REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS, "name", "x_chaos")
 SECONDS_DIGITS = 6
 FIGURE_DIGITS = 3
+RATIO_DIGITS = 9  # of what is not a time: one attempt for ten million requests is not none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,9 @@ class RunRow:
         default_factory=lambda: MappingProxyType({})
     )
     attempts: int | None
+    touched: Mapping[str, float | None] = field(  # by column: what each of its faults did
+        default_factory=lambda: MappingProxyType({})
+    )
     note: str = ""
 
     def values(self) -> dict[str, object]:
@@ -73,10 +77,11 @@ class RunRow:
             "p95_ms": rounded(summary.p95_ms),
             "p99_ms": rounded(summary.p99_ms),
             "max_ms": rounded(summary.max_ms),
-            "requests_per_s": rounded(summary.requests_per_s),
+            "requests_per_s": rounded(summary.requests_per_s, RATIO_DIGITS),
             "duration_s": rounded(summary.duration_s),
             "attempts": self.attempts,
-            "attempts_per_request": rounded(per_request),
+            "attempts_per_request": rounded(per_request, RATIO_DIGITS),
+            **{name: rounded(value, RATIO_DIGITS) for name, value in self.touched.items()},
             **self._mix_values(),
             "note": self.note,
         }

@@ -1,14 +1,12 @@
 """`lab run`: from an experiment file to the table on the screen and the result folder."""
 
-import os
 import random
-import sys
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
+from console import OutputError, complain, say
 from lab import redis_server
 from lab.engine import start_engine
 from lab.errors import NoValidData
@@ -18,6 +16,7 @@ from lab.locust_engine import call_for_workers, require_locust
 from lab.manifest import first_manifest
 from lab.matrix import MatrixWork
 from lab.record import ResultFolder
+from lab.reports.terminal import as_text
 from lab.running import bring_up
 from lab.spec.experiment import Experiment
 from lab.spec.reading import read_experiment
@@ -53,23 +52,16 @@ def run_command(options: RunOptions) -> int:
             _show(conclusion.table, folder)
             exit_code = exit_code or conclusion.exit_code
         exit_code = INTERRUPTED if signals else exit_code
-        _say(_last_word(exit_code, session, folder))
+        complain(_last_word(exit_code, session, folder))
     return exit_code
 
 
 def _show(table: RenderableType, folder: ResultFolder) -> None:
     """Print the table; a reader who has gone away, or a full disk, spoils nothing."""
     try:
-        Console().print(table)
-        sys.stdout.flush()
-    except OSError as failure:
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - or the exit would try again
-        _say(f"the table cannot be printed ({failure.strerror}); it is in {folder.path}/table.md")
-
-
-def _say(text: str) -> None:
-    with suppress(OSError):  # nobody listens
-        print(text, file=sys.stderr, flush=True)
+        say(as_text(table))
+    except OutputError as lost:
+        complain(f"the table cannot be printed ({lost}); it is in {folder.path}/table.md")
 
 
 def _last_word(exit_code: int, session: "_Session", folder: ResultFolder) -> str:
@@ -94,7 +86,7 @@ class _Session:
         began_ns = time.perf_counter_ns()
         locust = self._experiment.load.locust
         if locust is not None and locust.elsewhere:
-            _say(call_for_workers(locust))
+            complain(call_for_workers(locust))
         try:
             async with (
                 start_engine(locust) as engine,
@@ -109,7 +101,7 @@ class _Session:
             self.ending["status"] = "finished"
         except (NoValidData, OSError) as failure:
             self.ending["status"] = f"failed: {failure}"
-            _say(str(failure))
+            complain(str(failure))
             return NoValidData.exit_code
         finally:
             ended = datetime.now(UTC).isoformat(timespec="milliseconds")

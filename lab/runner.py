@@ -7,11 +7,13 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 from lab.control import NoAnswerError, ask
-from lab.engine import Engine
+from lab.engine import Engine, counts_of_cut_short, in_words
 from lab.errors import NoValidData
-from lab.faults import StillOn, applied, is_off
-from lab.loads import STEADY_STATE_REQUESTS, load_for, steady_state_load
+from lab.faults import AppliedFault, applied
+from lab.injector_checks import check_single, foreign_faults
+from lab.loads import load_for, steady_state_load
 from lab.manifest import plain
+from lab.marks import strange_mark
 from lab.plan import Cell
 from lab.progress import Progress
 from lab.record import ResultFolder, RunRow
@@ -21,7 +23,8 @@ from lab.spec.experiment import Experiment
 from lab.spec.fault_documents import ChaosFault, LinkFault
 from lab.spec.system import Counter
 from lab.steady_state import check_steady_state
-from loadgen import Closed, Load, Samples, Summary, summarise
+from lab.touches import columns_for, touch_values, untouched
+from loadgen import Load, Samples, Summary, summarise
 
 COUNTER_TIMEOUT_S = 2.0
 _NEWS_OF_AN_END_S = 1.0  # a service's port falls silent before its keeper tells of its end
@@ -50,6 +53,7 @@ class Runner:
         self._seed = seed
         self._is_fresh = True
         self._attempts_before_fault: int | None = None
+        self._touch_columns = columns_for(each.faults for each in experiment.conditions)
 
     async def run(self, cells: Sequence[Cell]) -> None:
         """Run all cells in order; each finished run is on disk when the next begins.
@@ -64,15 +68,15 @@ class Runner:
     async def _run_cell(self, cell: Cell) -> None:
         load = load_for(self._experiment, cell, self._system)
         await self._reach_known_state(cell)
-        await self._check_steady_state(cell, load)
+        await foreign_faults(self._system)  # what was done before is nobody's business
+        await self._check_steady_state(cell)
+        await check_single(self._system, cell.condition.faults)
         # Of the cell's name, so that a cell's dice do not depend on which cells ran before it.
         chance = random.Random(f"{self._seed}/{cell.condition.name}/{cell.client.name}")
         async with AsyncExitStack() as faults:
-            still_on = []
+            on = []
             for fault in cell.condition.faults:
-                still_on.append(
-                    await faults.enter_async_context(applied(fault, self._system, chance))
-                )
+                on.append(await faults.enter_async_context(applied(fault, self._system, chance)))
                 self._note("fault.applied", cell, fault=plain(fault))
             self._attempts_before_fault = await self._attempts()
             for number in range(1, cell.warmup + 1):
@@ -81,7 +85,7 @@ class Runner:
                 self._progress.end_warmup()
             for repeat in range(1, cell.repeats + 1):
                 self._progress.step(f"run {repeat}/{cell.repeats}", cell.planned_requests or 0)
-                await self._measure(cell, load, repeat, still_on)
+                await self._measure(cell, load, repeat, on)
         self._note("faults.reverted", cell)
         await self._check_clean(cell)
 
@@ -93,21 +97,41 @@ class Runner:
         self._progress.step("fresh start of the services")
         await self._system.restart_all(cell.client.env)
 
-    async def _check_steady_state(self, cell: Cell, load: Load) -> None:
-        self._progress.step("steady state", STEADY_STATE_REQUESTS)
-        samples = await self._send(steady_state_load(load))
+    async def _check_steady_state(self, cell: Cell) -> None:
+        steady = self._experiment.steady_state
+        if steady is None:
+            self._note("steady_state.not_tried", cell)
+            return
+        self._progress.step("steady state", steady.requests)
+        load = steady_state_load(self._experiment, steady, cell, self._system)
+        samples = await self._send(load)
         check_steady_state(samples, before=_title(cell), logs=self._folder.logs)
+        self._progress.end_steady_state(samples.span_s())
         self._note("steady_state.held", cell)
 
     async def _measure(
-        self, cell: Cell, load: Load, repeat: int, still_on: Sequence[StillOn]
+        self, cell: Cell, load: Load, repeat: int, on: Sequence[AppliedFault]
     ) -> None:
         started = datetime.now(UTC)
+        foreign = await foreign_faults(self._system)
+        touches_before = [await fault.touches() for fault in on]
         attempts_before = await self._attempts()
         counts_before = await count_replies(self._system, load)
-        samples = await self._send(load)
+        samples = Samples()
+        try:
+            await self._send(load, into=samples)
+        except asyncio.CancelledError:
+            self._tell_cut_short(cell, repeat, samples)
+            raise
         counts_after = await count_replies(self._system, load)
         attempts_after = await self._attempts()
+        touches = [await fault.touches() for fault in on]
+        foreign = foreign or await foreign_faults(self._system)
+        faults = cell.condition.faults
+        in_this_run = [
+            after and after.since(before)
+            for before, after in zip(touches_before, touches, strict=True)
+        ]
         row = RunRow(
             started=started,
             fault=cell.condition.name,
@@ -118,25 +142,24 @@ class Runner:
             summary=summarise(samples, load.outcome.classes),
             mix=_by_name(self._experiment.load.names, samples, load.outcome.classes),
             attempts=_difference(attempts_before, attempts_after),
-            note=await self._why_invalid(cell, still_on, attempts_after)
-            or _why_too_much(load, samples)
+            touched=dict.fromkeys(self._touch_columns) | touch_values(faults, in_this_run),
+            note=self._service_that_ended()
+            or foreign
+            or strange_mark(samples, faults, self._system.injectors)
+            or await self._why_fault_is_off(on)
+            or _why_not_of_the_system(samples)
+            or await self._why_unreached(cell, attempts_after)
+            or untouched(faults, touches)
             or disagreement(counts_before, counts_after, samples),
         )
         self._folder.add_run(row, samples)
         self._progress.end_run(row)
 
-    async def _why_invalid(
-        self, cell: Cell, still_on: Sequence[StillOn], attempts: int | None
-    ) -> str:
-        if end := self._service_that_ended():
-            return end
-        for is_on in still_on:
-            if not await is_on():
-                return await self._why_fault_is_off()
+    async def _why_unreached(self, cell: Cell, attempts: int | None) -> str:
         for fault in cell.condition.faults:
             if isinstance(fault, LinkFault) and await self._is_unused(fault):
                 return f"no connection has crossed {fault.link}"
-        if still_on and self._has_reached_nobody(cell, attempts):
+        if cell.condition.faults and self._has_reached_nobody(cell, attempts):
             return "no call has reached the sick service"
         return ""
 
@@ -144,8 +167,17 @@ class Runner:
         dead = self._system.dead_services()
         return f"service {dead[0]} ended by itself" if dead else ""
 
-    async def _why_fault_is_off(self) -> str:
-        """Say which service ended, of which we hear later than of its port, or that none did."""
+    async def _why_fault_is_off(self, on: Sequence[AppliedFault]) -> str:
+        """Return why a fault is off; empty if all are on.
+
+        Of a service's end we hear later than of its port.
+        """
+        for fault in on:
+            if not await fault.is_active():
+                return await self._why_it_ended()
+        return ""
+
+    async def _why_it_ended(self) -> str:
         for _ in range(_LOOKS):
             if end := self._service_that_ended():
                 return end
@@ -161,8 +193,13 @@ class Runner:
             return False  # it counts behind the link, which may be cut
         return _difference(self._attempts_before_fault, attempts) == 0
 
-    async def _send(self, load: Load) -> Samples:
-        samples = await self._engine.send(load, on_finished=self._progress.finished)
+    def _tell_cut_short(self, cell: Cell, repeat: int, samples: Samples) -> None:
+        counts = counts_of_cut_short(samples)
+        self._note("load.interrupted", cell, repeat=repeat, **counts)
+        self._progress.cut_short(in_words(counts))
+
+    async def _send(self, load: Load, into: Samples | None = None) -> Samples:
+        samples = await self._engine.send(load, on_finished=self._progress.finished, into=into)
         self.loads_s += max(samples.finished_s)
         return samples
 
@@ -186,7 +223,7 @@ class Runner:
     async def _check_clean(self, cell: Cell) -> None:
         """Make sure that no fault is left on once the cell's own have been reverted."""
         for name in {f.service for f in cell.condition.faults if isinstance(f, ChaosFault)}:
-            if not await is_off(self._system, name):
+            if not await self._system.injectors[name].is_off():
                 raise NoValidData(f"after {_title(cell)} the fault of {name} could not be cleared")
         for link in {f.link for f in cell.condition.faults if isinstance(f, LinkFault)}:
             if not await self._system.place(link).is_clear():
@@ -204,11 +241,10 @@ def _by_name(
     return {name: summarise(part, classes) if len(part) else None for name, part in parts.items()}
 
 
-def _why_too_much(load: Load, samples: Samples) -> str:
-    """Return why an open load was more than its generator can send; empty if it was not."""
-    if samples.report is None or isinstance(load.shape, Closed):
-        return ""
-    return next((f"the generator was saturated: {why}" for why in samples.report.limits), "")
+def _why_not_of_the_system(samples: Samples) -> str:
+    """Return why the figures are the generator's own; empty if they are not."""
+    limits = samples.report.limits if samples.report else ()
+    return f"figures of the generator and not of the system: {'; '.join(limits)}" if limits else ""
 
 
 def _difference(before: int | None, after: int | None) -> int | None:

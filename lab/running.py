@@ -15,6 +15,7 @@ from lab import redis_server
 from lab.addresses import addresses_of
 from lab.environment import service_environment
 from lab.errors import NoValidData
+from lab.injector import Injector
 from lab.keeper import Keeper, KeeperError, OwnedProcess
 from lab.last_words import last_words
 from lab.links.place import Place
@@ -42,6 +43,16 @@ class RunningSystem:
         self._processes: dict[str, OwnedProcess] = {}
         self._environment: Environment = {}
         self._values = {"python": sys.executable} | dict(site.addresses)
+        self.injectors = {
+            service.name: Injector(
+                service.name,
+                self.url(service.name) + service.chaos,
+                http=site.http,
+                fresh_http=site.fresh_http,
+            )
+            for service in site.system.services
+            if service.chaos
+        }
 
     def url(self, name: str) -> str:
         """Return the base URL of a service itself, without a slash at its end."""
@@ -187,6 +198,13 @@ class RunningSystem:
         """Tell whether a service's process is held by SIGSTOP; None where the system cannot say."""
         return self._processes[name].is_stopped()
 
+    def can_be_asked(self, name: str) -> bool:
+        """Tell whether a service may answer now: it is neither stopped nor held by SIGSTOP."""
+        process = self._processes.get(name)
+        if process is None:
+            return not self.is_ours(name)
+        return process.exit_code is None and not process.is_stopped()
+
     async def answers(self, name: str) -> bool:
         """Tell whether something accepts connections on the service's port."""
         return await self._tcp_probe(name)()
@@ -222,6 +240,8 @@ class RunningSystem:
         except KeeperError as failure:
             raise NoValidData(f"service {service.name}: {failure}") from failure
         self._processes[service.name] = process
+        if injector := self.injectors.get(service.name):
+            injector.forget()
         return process
 
     def _command(self, service: Service) -> list[str] | None:
@@ -292,9 +312,19 @@ async def bring_up(
     Raises:
         NoValidData: a service would not start or become ready.
     """
-    async with Keeper() as keeper, httpx.AsyncClient(trust_env=False) as http:
+    none_kept = httpx.Limits(max_keepalive_connections=0)
+    async with (
+        Keeper() as keeper,
+        httpx.AsyncClient(trust_env=False) as http,
+        httpx.AsyncClient(trust_env=False, limits=none_kept) as fresh_http,
+    ):
         site = Site(
-            system=system, addresses=addresses_of(system), keeper=keeper, http=http, logs=logs
+            system=system,
+            addresses=addresses_of(system),
+            keeper=keeper,
+            http=http,
+            fresh_http=fresh_http,
+            logs=logs,
         )
         async with placed_on(links, site) as places:
             running = RunningSystem(site, places)

@@ -15,8 +15,10 @@ def check_steady_state(samples: Samples, *, before: str, logs: Path) -> None:
         logs: where the services say more.
 
     Raises:
-        NoValidData: it did.
+        NoValidData: it did, or the generator could not send.
     """
+    if samples.report is not None and samples.report.unsent:
+        raise NoValidData(f"the generator failed before {before}: {samples.report.limits[0]}")
     failures = [error for error in samples.error if error]
     if failures:
         raise NoValidData(

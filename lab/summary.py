@@ -44,7 +44,8 @@ class CellSummary:
     client: str
     requests: int  # in one run; the median where that is not planned
     runs: int  # that count
-    marked: int = 0  # runs that were cut short or saturated: kept in the file, not counted here
+    marked: int = 0  # runs that do not count: kept in the file, left out here
+    why: tuple[str, ...] = ()  # their notes, each once
     figures: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
     shares: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -60,6 +61,7 @@ def summarise(
     classes: Sequence[str],
     cells: Sequence[Cell] | None = None,
     names: Sequence[str] = (),
+    touched: Sequence[str] = (),
 ) -> tuple[CellSummary, ...]:
     """Return the summary of each cell from the file of runs, a row a run.
 
@@ -71,12 +73,13 @@ def summarise(
         cells: what was planned, so that a cell without any run is told as such; without it, the
             cells are those of the file, in its order.
         names: the requests of a mix, each of which has columns of its own.
+        touched: the columns of what faults touched.
 
     Raises:
         RunsError: the file cannot be read, lacks a column, or has a figure that is no number.
     """
     totals = {figure: total for total, figure in _counts(classes, names)}
-    runs = _read(runs_csv, figures := figures_of(classes, names))
+    runs = _read(runs_csv, figures := (*figures_of(classes, names), *touched))
     groups = {_cell(group): group for _, group in runs.groupby(["fault", "client"], sort=False)}
     if cells is None:
         planned: dict[tuple[str, str], int | None] = dict.fromkeys(groups)
@@ -108,13 +111,14 @@ def write_summary(
     *,
     classes: Sequence[str],
     names: Sequence[str] = (),
+    touched: Sequence[str] = (),
 ) -> None:
     """Write the summaries as a new CSV: the median of each figure, then its `_min` and `_max`.
 
     Raises:
         FileExistsError: there is such a file; nothing is ever overwritten.
     """
-    figures = figures_of(classes, names)
+    figures = (*figures_of(classes, names), *touched)
     columns = [f"{figure}{end}" for figure in figures for end in ("", "_min", "_max")]
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -171,6 +175,7 @@ def _summary(
         requests=requests,
         runs=len(counted),
         marked=len(runs) - len(counted),
+        why=tuple(dict.fromkeys(str(note) for note in runs["note"] if note)),
         figures=_available(spreads),
         shares=_available(shares),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.spec.clients import Client
-from lab.summary import CellSummary
+from lab.summary import CellSummary, Spread
 from loadgen.outcomes import ERROR_CLASS
 
 COSTS = ("mean_ms", "p95_ms", "attempts_per_request")
@@ -19,7 +19,7 @@ class SweepRow:
 
     fault: str
     client: Client
-    shares: Mapping[str, float]  # of requests, 0..1, by class and `error`; empty: no run counts
+    shares: Mapping[str, Spread]  # of requests, 0..1, by class and `error`; empty: no run counts
     costs: Mapping[str, float]  # those of COSTS that are available
     is_unbeaten: bool
 
@@ -47,7 +47,7 @@ def sweep_rows(
         SweepRow(
             fault=cell.fault,
             client=swept[cell.client],
-            shares={name: cell.shares[name].median for name in names if name in cell.shares},
+            shares={name: cell.shares[name] for name in names if name in cell.shares},
             costs={cost: cell.figures[cost].median for cost in COSTS if cost in cell.figures},
             is_unbeaten=(cell.fault, cell.client) in unbeaten,
         )
@@ -69,7 +69,7 @@ def write_sweep(rows: Sequence[SweepRow], path: Path, *, classes: Sequence[str])
         writer.writerow(["fault", "sweep", *settings, *shares, *COSTS, "unbeaten"])
         for row in rows:
             figures = [
-                *(row.shares.get(name) for name in names),
+                *(row.shares[name].median if name in row.shares else None for name in names),
                 *(row.costs.get(cost) for cost in COSTS),
             ]
             writer.writerow(
@@ -77,7 +77,7 @@ def write_sweep(rows: Sequence[SweepRow], path: Path, *, classes: Sequence[str])
                     row.fault,
                     row.client.sweep,
                     *(row.client.settings.get(name, "") for name in settings),
-                    *("" if figure is None else f"{figure:.6g}" for figure in figures),
+                    *("" if figure is None else f"{figure:.10g}" for figure in figures),
                     "yes" if row.is_unbeaten else "no",
                 ]
             )
@@ -96,10 +96,9 @@ def _unbeaten(group: Sequence[CellSummary], wanted: str) -> list[CellSummary]:
 
 
 def _prices(cell: CellSummary, wanted: str, costs: Sequence[str]) -> tuple[float, ...]:
-    """Return figures of which less is better, as a reader of the table sees them."""
-    missed = 1 - (_share(cell, wanted) or 0)
+    """Return figures of which less is better: the share exact, costs as a reader sees them."""
     return (
-        round(missed, 3),
+        1 - (_share(cell, wanted) or 0),
         *(round(cell.figures[cost].median, _DIGITS.get(cost, 1)) for cost in costs),
     )
 

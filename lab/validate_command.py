@@ -1,15 +1,14 @@
 """`lab validate`: reads files as `run` would, and starts nothing."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from console import complain, say
 from lab.errors import UsageError
 from lab.hosts import check_hosts
 from lab.plan import plan
-from lab.spec.experiment import Experiment
 from lab.spec.reading import read_experiment
-from lab.spec.timeline import Timeline
+from lab.volume import table_in_words, timeline_in_words
 
 
 def validate_command(files: Sequence[Path], allowed_hosts: Sequence[str] = ()) -> int:
@@ -17,9 +16,9 @@ def validate_command(files: Sequence[Path], allowed_hosts: Sequence[str] = ()) -
     exit_code = 0
     for file in files:
         try:
-            print(_plan_in_words(file, allowed_hosts))
+            say(_plan_in_words(file, allowed_hosts))
         except UsageError as problem:
-            print(problem, file=sys.stderr)
+            complain(str(problem))
             exit_code = problem.exit_code
     return exit_code
 
@@ -28,20 +27,7 @@ def _plan_in_words(file: Path, allowed_hosts: Sequence[str]) -> str:
     experiment = read_experiment(file)
     check_hosts(experiment.system, allowed_hosts)
     if experiment.timeline is not None:
-        return f"{file}: ok: {_timeline_in_words(experiment, experiment.timeline)}"
-    cells = plan(experiment)
-    runs = sum(cell.repeats for cell in cells)
-    planned = [(cell.repeats, cell.planned_requests) for cell in cells]
-    requests = sum(repeats * requests for repeats, requests in planned if requests is not None)
-    more = " and as many as fit" if any(requests is None for _, requests in planned) else ""
-    size = f"{len(cells)} cells, {runs} measured runs, {requests} requests{more} in them"
-    return f"{file}: ok: {size}"
-
-
-def _timeline_in_words(experiment: Experiment, timeline: Timeline) -> str:
-    runs = experiment.repeats * len(experiment.clients)
-    once = sum(burst.requests for burst in timeline.bursts) or experiment.load.requests or 0
-    return (
-        f"a timeline of {timeline.duration_s:g} s, {len(timeline.events)} events, {runs} runs, "
-        f"{runs * once} requests in them"
-    )
+        runs = experiment.repeats * len(experiment.clients)
+        words = timeline_in_words(experiment, experiment.timeline, runs=runs)
+        return f"{file}: ok: {words}"
+    return f"{file}: ok: {table_in_words(experiment, plan(experiment))}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.spec.expectations import Comparison, Expectation, PublishedFigure
-from lab.summary import CellSummary
+from lab.summary import CellSummary, Spread
 
 _COMPARE: dict[Comparison, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -49,10 +49,11 @@ class Outcome:
     fault: str
     client: str
     value: float | None  # in the expectation's unit: a share if it is one; None: not available
+    is_of_one_run: bool = False  # the worst, where the expectation is of every run
 
     @property
     def holds(self) -> bool:
-        """Whether the median is as expected; without a median it is not."""
+        """Whether the value is as expected; without one it is not."""
         if self.value is None:
             return False
         return _COMPARE[self.expectation.comparison](self.value, self.expectation.value)
@@ -75,16 +76,30 @@ def check(
 ) -> tuple[Outcome, ...]:
     """Return what became of each expectation in each cell of *summaries* that it speaks of."""
     return tuple(
-        Outcome(
-            expectation=expectation,
-            fault=summary.fault,
-            client=summary.client,
-            value=_measured(summary, expectation),
-        )
+        outcome_of(expectation, summary, _measured(summary, expectation))
         for expectation in expectations
         for summary in summaries
         if expectation.fault in {None, summary.fault}
         and expectation.client in {None, summary.client}
+    )
+
+
+def outcome_of(expectation: Expectation, cell: CellSummary, spread: Spread | None) -> Outcome:
+    """Return what became of an expectation in *cell*, whose figure is *spread* over the runs.
+
+    It is held against the median; if it says none or all, against the run that is farthest from it.
+    """
+    value = None if spread is None else spread.median
+    if spread is not None and expectation.says_none:
+        value = spread.high
+    elif spread is not None and expectation.says_all:
+        value = spread.low
+    return Outcome(
+        expectation=expectation,
+        fault=cell.fault,
+        client=cell.client,
+        value=value,
+        is_of_one_run=spread is not None and value != spread.median,
     )
 
 
@@ -93,8 +108,6 @@ def _median(summary: CellSummary, figure: str) -> float | None:
     return None if spread is None else spread.median
 
 
-def _measured(summary: CellSummary, expectation: Expectation) -> float | None:
-    if not expectation.is_share:
-        return _median(summary, expectation.figure)
-    share = summary.shares.get(expectation.figure)
-    return None if share is None else share.median
+def _measured(summary: CellSummary, expectation: Expectation) -> Spread | None:
+    measured = summary.shares if expectation.is_share else summary.figures
+    return measured.get(expectation.figure)

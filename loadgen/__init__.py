@@ -15,6 +15,7 @@ The values, pure:
     endings       each way to end, kept once
     samples       what is kept of each request
     statistics    nearest-rank percentiles and the summary of a run
+    numbers       how a figure is written, so that no rounding says none or all
     report        what the generator saw of itself, and whether it was the limit
 
 The engine:
@@ -39,7 +40,8 @@ The engine:
 
 from loadgen.engine import run_load
 from loadgen.histogram import Histograms, LatencyHistogram
-from loadgen.load import Closed, Load, Open, Request, Stage, TimeOuts
+from loadgen.load import Closed, Load, Open, Request, TimeOuts
+from loadgen.numbers import percent, significant
 from loadgen.outcomes import (
     BodyPatternRule,
     CodeRule,
@@ -53,6 +55,7 @@ from loadgen.outcomes import (
 from loadgen.processes import WorkerError, run_load_in_processes
 from loadgen.report import RunReport
 from loadgen.samples import Sample, Samples
+from loadgen.schedule import Stage
 from loadgen.statistics import Summary, percentile, summarise
 
 __all__ = [
@@ -77,8 +80,10 @@ __all__ = [
     "Summary",
     "TimeOuts",
     "WorkerError",
+    "percent",
     "percentile",
     "run_load",
     "run_load_in_processes",
+    "significant",
     "summarise",
 ]

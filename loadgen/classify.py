@@ -25,7 +25,6 @@ from loadgen.outcomes import (
 
 BodyJudge = Callable[[bytes], int]  # a whole body as it came -> the code of the ending
 RULE_FAILED = "the outcome rule failed"
-LONG_BODY_BYTES = 4096  # above it, JSON is searched for the field before it is parsed
 
 
 class _Head(NamedTuple):
@@ -47,11 +46,15 @@ class Classifier:
 
     def __init__(self, rule: OutcomeRule, endings: Endings) -> None:
         self.reads_bodies = isinstance(rule, JsonFieldRule | BodyPatternRule | CodeRule)
+        # Names in lower case; None: any of them, as code of a user's own may look at it.
+        self.decisive_headers: frozenset[bytes] | None = frozenset()
+        if isinstance(rule, CodeRule):
+            self.decisive_headers = None
+        elif isinstance(rule, HeaderRule):
+            self.decisive_headers = frozenset({rule.header.lower().encode()})
         self._rule = rule
         self._endings = endings
-        if isinstance(rule, JsonFieldRule):
-            self._long_json = _leading_members(rule.json_field)
-        elif isinstance(rule, BodyPatternRule):
+        if isinstance(rule, BodyPatternRule):
             self._patterns = [
                 (name, re.compile(pattern.encode())) for name, pattern in rule.patterns.items()
             ]
@@ -74,39 +77,8 @@ class Classifier:
             return _always(head.error(f"status {status}"))
         if isinstance(rule, HeaderRule):
             return _always(_by_header(head, headers, rule))
-        if isinstance(rule, JsonFieldRule):
-            judge = self._by_json(head, rule)
-        else:
-            judge = self._by_pattern(head)
+        judge = _by_json(head, rule) if isinstance(rule, JsonFieldRule) else self._by_pattern(head)
         return judge if encoding == b"identity" else _decoding(encoding, head, judge)
-
-    def _by_json(self, head: _Head, rule: JsonFieldRule) -> BodyJudge:
-        field = rule.json_field
-        codes = {name: head.code(name) for name in rule.classes}
-        loads = orjson.loads
-        last_body: bytes | None = None
-        last_code = 0
-
-        def judge(body: bytes) -> int:
-            nonlocal last_body, last_code
-            if body != last_body:  # to parse the same again would say the same
-                last_code = read(body)
-                last_body = body
-            return last_code
-
-        def read(body: bytes) -> int:
-            if len(body) > LONG_BODY_BYTES and (code := search(body)) is not None:
-                return code
-            try:
-                return codes[loads(body)[field]]
-            except (ValueError, TypeError, LookupError):
-                return head.error(_json_error(body, field))
-
-        def search(body: bytes) -> int | None:
-            found = self._long_json.match(body)
-            return codes.get(found[1].decode(errors="replace")) if found else None
-
-        return judge
 
     def _by_pattern(self, head: _Head) -> BodyJudge:
         tried = [(pattern.search, head.code(name)) for name, pattern in self._patterns]
@@ -146,6 +118,30 @@ def _by_header(head: _Head, headers: Mapping[bytes, bytes], rule: HeaderRule) ->
     return head.code(text) if text in rule.classes else head.error(_unknown(text, rule.header))
 
 
+def _by_json(head: _Head, rule: JsonFieldRule) -> BodyJudge:
+    """Return a judge that parses the whole of each body: half of one must not count as a reply.
+
+    Of a name that is given twice the last value counts, as in Python's own reader of JSON.
+    """
+    field = rule.json_field
+    codes = {name: head.code(name) for name in rule.classes}
+    loads = orjson.loads
+    last_body: bytes | None = None
+    last_code = 0
+
+    def judge(body: bytes) -> int:
+        nonlocal last_body, last_code
+        if body != last_body:  # to parse the same again would say the same
+            try:
+                last_code = codes[loads(body)[field]]
+            except (ValueError, TypeError, LookupError):
+                last_code = head.error(_json_error(body, field))
+            last_body = body
+        return last_code
+
+    return judge
+
+
 def _by_code(head: _Head, headers: Mapping[bytes, bytes], rule: CodeRule) -> BodyJudge:
     texts = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
     codes = {name: head.code(name) for name in rule.classes}
@@ -176,20 +172,3 @@ def _json_error(body: bytes, field: str) -> str:
 
 def _unknown(value: str, what: str) -> str:
     return f"{what} is {value[:40]!r}, not a known class"
-
-
-def _leading_members(field: str) -> "re.Pattern[bytes]":
-    """Return a pattern for an object with the string *field* among its leading scalar members.
-
-    It walks whole members from the object's opening brace, so that what it finds is a field at the
-    top and no look-alike in a nested object or a string. The rest of the body is only required to
-    end like an object: parsing it is what the search saves.
-    """
-    string = rb'"[^"\\\x00-\x1f]*+"'
-    scalar = rb"(?:" + string + rb"|-?[0-9][0-9.eE+-]*+|true|false|null)"
-    member = string + rb"\s*+:\s*+" + scalar + rb"\s*+,\s*+"
-    name = re.escape(orjson.dumps(field))
-    wanted = name + rb'\s*+:\s*+"([^"\\\x00-\x1f]*+)"\s*+[,}]'
-    return re.compile(
-        rb"\s*+\{\s*+(?:(?!" + name + rb")" + member + rb")*+" + wanted + rb"(?s:.*)\}\s*\Z"
-    )

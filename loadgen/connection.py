@@ -167,6 +167,8 @@ class Connection(asyncio.Protocol):
             body = request.last_body
         elif len(data) == reply_bytes and data.startswith(head):
             request.last_reply, request.last_body = data, (body := data[len(head) :])
+        elif (like := request.body_under_like_head(data)) is not None:
+            body, judge = like, request.last_head.judge
         else:
             self._take_other(request, data, now)
             return
@@ -185,11 +187,11 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Hear that the server has closed its side, on which the loop closes ours."""
-        self._end(perf_counter())
+        self._end(perf_counter(), is_clean=True)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
-        """Hear that the connection is gone."""
-        self._end(perf_counter())
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Hear that the connection is gone, by a failure such as a reset if there is one."""
+        self._end(perf_counter(), is_clean=exc is None)
 
     def _take_other(self, request: PreparedRequest, data: bytes, now: float) -> None:
         """Take the beginning of a reply, or all of it, under another head than the last."""
@@ -228,7 +230,10 @@ class Connection(asyncio.Protocol):
             return
         end = whole.find(b"\r\n\r\n") + 4
         if whole and len(whole) - end == reader.body_bytes:  # neither chunks nor interim replies
-            self.request.learn_head(KnownHead(whole[:end], len(whole), judge))
+            known = KnownHead(whole[:end], len(whole), judge)
+            self.request.learn_head(known)
+            if (decisive := self._owner.classifier.decisive_headers) is not None:
+                self.request.learn_shape(known, decisive)
         self._replied(self, now, judge, reader.body)
 
     def _judge_of(self, status: int, reader: ReplyReader) -> BodyJudge:
@@ -238,8 +243,11 @@ class Connection(asyncio.Protocol):
         code = self._owner.endings.code(_error(reader, error))
         return lambda _: code
 
-    def _end(self, now: float) -> None:
-        """Settle what the end of the connection means for its request; at most once."""
+    def _end(self, now: float, *, is_clean: bool) -> None:
+        """Settle what the end of the connection means for its request; at most once.
+
+        Only a clean end can be the end of a body: a reset says that the server has given up.
+        """
         if not self.is_open:
             return
         if self.request is None:
@@ -248,7 +256,8 @@ class Connection(asyncio.Protocol):
             self.fail(CLOSING_RACE if self._has_replied else NO_REPLY, now)
         else:
             assert self._reader is not None  # noqa: S101 - it is mid reply
-            self._reader.end()
+            if is_clean:
+                self._reader.end()
             if self._reader.is_complete:
                 self._finish(self._reader, now, b"")
             else:

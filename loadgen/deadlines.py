@@ -7,6 +7,7 @@ from time import perf_counter
 from loadgen.connection import Connection
 from loadgen.dispatch import Dispatcher
 from loadgen.failures import (
+    failed,
     no_complete_reply,
     no_connection,
     no_first_byte,
@@ -64,7 +65,7 @@ class Deadlines:
         for pool in self._dispatcher.pools.values():
             while pool.waiting and pool.waiting[0].scheduled + self._whole_s <= now:
                 describe = no_connection if pool.opening else no_free_connection
-                self._dispatcher.fail_waiting(pool, describe(self._whole_s), now)
+                self._dispatcher.fail_waiting(pool, failed(describe(self._whole_s)), now)
             if pool.waiting:
                 soonest = min(soonest, pool.waiting[0].scheduled + self._whole_s)
         return soonest

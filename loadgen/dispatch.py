@@ -3,19 +3,18 @@
 import asyncio
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from loadgen.classify import BodyJudge, Classifier
 from loadgen.connection import Connection
 from loadgen.endings import Ending, Endings
-from loadgen.failures import CLOSING_RACE, cannot_connect, no_connection
+from loadgen.failures import CLOSING_RACE, failed, no_connection, not_connected
 from loadgen.load import Closed, Load
 from loadgen.origins import OriginPool, Waiting
-from loadgen.outcomes import ERROR_CLASS
 from loadgen.prepared import PreparedRequest, prepare
-from loadgen.samples import Record
+from loadgen.samples import Record, Unfinished
 from loadgen.turns import weighted_turns
 from loadgen.unjudged import MOST_UNJUDGED, Unjudged, judged
 
@@ -38,6 +37,7 @@ class Dispatcher:
         connections: all that are open.
         pools: what each origin has idle and waiting.
         opened: how many connections were opened so far.
+        queued: how many requests found as many connections busy as there may be.
         lone: the only payload of the load, while connections may be used again without a look.
         unjudged: the latest replies; `settle` now and then.
     """
@@ -60,6 +60,7 @@ class Dispatcher:
         "lone",
         "opened",
         "pools",
+        "queued",
         "source",
         "unjudged",
     )
@@ -70,7 +71,7 @@ class Dispatcher:
         self.keep_alive = load.keep_alive
         self.done = asyncio.Event()
         self.connections: set[Connection] = set()
-        self.opened = 0
+        self.opened = self.queued = 0
         self.source: Source
         self._record = record
         self._connect_s = load.time_outs.connect_s
@@ -86,7 +87,7 @@ class Dispatcher:
             for request, *_ in requests
         }
         self._next_request = _in_turn(load, requests)
-        self._race = endings.code(Ending(ERROR_CLASS, None, CLOSING_RACE))
+        self._race = endings.code(failed(CLOSING_RACE))
         self.lone = requests[0][0] if len(requests) == 1 == len(requests[0]) else None
         self._is_wary = False
 
@@ -101,6 +102,7 @@ class Dispatcher:
                 connection.send(request, scheduled, now)
                 return
         pool.waiting.append(Waiting(scheduled, request))
+        self.queued += self._taken >= self._most and scheduled >= self.source.began
         self._open_more(pool)
 
     def replied(
@@ -120,8 +122,8 @@ class Dispatcher:
             )
         )
         lone = self.lone
-        if lone is not None and self.source.take(finished):
-            connection.send(lone, finished, finished)
+        if lone is not None and (due := self.source.take(finished)) is not None:
+            connection.send(lone, due, finished)
             if len(unjudged) >= MOST_UNJUDGED:
                 self.settle()
             return
@@ -153,13 +155,25 @@ class Dispatcher:
         for pool in self.pools.values():
             self._open_more(pool)
 
-    def fail_waiting(self, pool: OriginPool, error: str, now: float) -> None:
+    def fail_waiting(self, pool: OriginPool, ending: Ending, now: float) -> None:
         """End the request that waits longest for a connection; nothing if none does."""
         if pool.waiting:
             waiting = pool.waiting.popleft()
-            code = self.endings.code(Ending(ERROR_CLASS, None, error))
+            code = self.endings.code(ending)
             self._note(waiting.request, waiting.scheduled, NOT_SENT, NOT_SENT, now, code)
             self._free_task(now)
+
+    def unfinished(self) -> Iterator[Unfinished]:
+        """Yield the requests that count and have not ended: those sent, then those waiting."""
+        began = self.source.began
+        for connection in self.connections:
+            if connection.request is not None and connection.scheduled >= began:
+                due_s, sent_s = connection.scheduled - began, connection.sent - began
+                yield Unfinished(due_s, sent_s, connection.request.number)
+        for pool in self.pools.values():
+            for scheduled, request in pool.waiting:
+                if scheduled >= began:
+                    yield Unfinished(scheduled - began, None, request.number)
 
     def check_done(self) -> None:
         """Set `done` if no request is under way and none will come."""
@@ -188,8 +202,8 @@ class Dispatcher:
 
     def _free_task(self, now: float) -> None:
         self._unfinished -= 1
-        if self.source.take(now):
-            self.submit(now, now)
+        if (due := self.source.take(now)) is not None:
+            self.submit(due, now)
         else:
             self.check_done()
 
@@ -220,21 +234,21 @@ class Dispatcher:
         opening.add_done_callback(self._openings.discard)
 
     async def _open(self, pool: OriginPool) -> None:
-        connection, error = None, ""
+        connection, ending = None, failed(no_connection(self._connect_s))
         try:
             async with asyncio.timeout(self._connect_s):
                 connection = await pool.connect(self)
         except TimeoutError:
-            error = no_connection(self._connect_s)
+            pass  # as the ending says
         except OSError as failure:
-            error = cannot_connect(failure)
+            ending = not_connected(failure, is_unix=pool.is_unix)
         pool.opening -= 1
         now = perf_counter()
         if connection is None:
             self._taken -= 1
-            self.fail_waiting(pool, error, now)
+            self.fail_waiting(pool, ending, now)
         elif not connection.is_open:  # and `lost` has been heard
-            self.fail_waiting(pool, connection.why_dropped, now)
+            self.fail_waiting(pool, failed(connection.why_dropped), now)
         else:
             self.opened += 1
             self.connections.add(connection)

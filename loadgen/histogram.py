@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped] # it ships no types
 
 from loadgen.endings import Ending, Endings
-from loadgen.samples import Row
+from loadgen.samples import Row, Unfinished
 
 if TYPE_CHECKING:
     from loadgen.report import RunReport
@@ -70,6 +70,7 @@ class Histograms:
         by_outcome: latencies of each class, `error` too, once one has been seen.
         report: what the generator saw of itself.
         last_s: when the last request ended, in seconds since the load began.
+        unfinished: how many requests had not ended when the load was stopped.
     """
 
     def __init__(self, classes: Sequence[str] = ()) -> None:
@@ -77,6 +78,7 @@ class Histograms:
         self.report: RunReport | None = None
         self.by_outcome = {name: LatencyHistogram() for name in classes}
         self.last_s = 0.0
+        self.unfinished = 0
         self._counts: list[int] = []
         self._histograms: list[LatencyHistogram] = []  # by the code of the ending
 
@@ -88,6 +90,10 @@ class Histograms:
             self._counts[code] += 1
             self._histograms[code].add(finished_s)
             self.last_s = max(self.last_s, due_s + finished_s)
+
+    def leave(self, unfinished: Iterable[Unfinished]) -> None:
+        """Count what was stopped before its end."""
+        self.unfinished += sum(1 for _ in unfinished)
 
     def __len__(self) -> int:
         return sum(self._counts)
@@ -106,6 +112,7 @@ class Histograms:
         for name, histogram in other.by_outcome.items():
             self.by_outcome.setdefault(name, LatencyHistogram()).merge(histogram)
         self.last_s = max(self.last_s, other.last_s)
+        self.unfinished += other.unfinished
 
     def _learn_endings(self) -> None:
         for ending in list(self.endings)[len(self._counts) :]:

@@ -1,12 +1,14 @@
 """What a load is: its requests, how many of them and when, and the classes of reply."""
 
 import math
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
 from loadgen.outcomes import OutcomeRule, rule_from_document, rule_to_document
+from loadgen.schedule import Stage, check_above_0, due_moments
 from loadgen.url import parse_url
 
 MOST_REQUESTS = 65_535  # that a sample can point to
@@ -48,7 +50,7 @@ class Request:
             raise ValueError("give either body or bodies")
         for name, value in self.headers.items():
             _check_header(name, value)
-        _check_above_0("weight", self.weight)
+        check_above_0("weight", self.weight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,37 +76,7 @@ class Closed:
             raise ValueError("give either requests or duration_s")
         _check_at_least_1("requests", self.requests)
         _check_at_least_1("tasks", self.tasks)
-        _check_above_0("duration_s", self.duration_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """A stretch of an open load: a constant rate, or a straight ramp from one rate to another.
-
-    Attributes:
-        duration_s: > 0.
-        rate_per_s: at its beginning, >= 0.
-        end_rate_per_s: at its end, >= 0; None: as at its beginning.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
-
-    duration_s: float
-    rate_per_s: float
-    end_rate_per_s: float | None = None
-
-    def __post_init__(self) -> None:
-        _check_above_0("duration_s", self.duration_s)
-        for name in ("rate_per_s", "end_rate_per_s"):
-            rate = getattr(self, name)
-            if rate is not None and not (math.isfinite(rate) and rate >= 0):
-                raise ValueError(f"{name} must be a number of at least 0, got {rate}")
-
-    @property
-    def last_rate_per_s(self) -> float:
-        """The rate at the end of the stage."""
-        return self.rate_per_s if self.end_rate_per_s is None else self.end_rate_per_s
+        check_above_0("duration_s", self.duration_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +105,29 @@ class Open:
     part: int = 0
 
     def __post_init__(self) -> None:
-        if not any(stage.rate_per_s or stage.last_rate_per_s for stage in self.stages):
-            raise ValueError("stages must hold at least one with a rate above 0")
         _check_at_least_1("max_connections", self.max_connections)
         if not 0 <= self.part < self.parts:
             raise ValueError(f"part must be in [0, {self.parts}), got {self.part}")
+        if next(self.due_moments(), None) is None:
+            seed = f" with seed {self.seed}" if self.poisson else ""
+            raise ValueError(
+                f"no request falls due{seed}: the rate comes to {self.mean_requests:g} requests in "
+                f"{self.duration_s:g} s; raise the rate or make it longer"
+            )
+
+    @property
+    def duration_s(self) -> float:
+        """How long requests fall due, in seconds."""
+        return sum(stage.duration_s for stage in self.stages)
+
+    @property
+    def mean_requests(self) -> float:
+        """The area under the rate: how many requests fall due, before rounding or drawing."""
+        return sum(stage.requests for stage in self.stages)
+
+    def due_moments(self) -> Iterator[float]:
+        """Yield when the requests of all parts are due, in seconds from the beginning, in order."""
+        return due_moments(self.stages, random.Random(self.seed) if self.poisson else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +149,7 @@ class TimeOuts:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            _check_above_0(each.name, getattr(self, each.name))
+            check_above_0(each.name, getattr(self, each.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +244,3 @@ def _check_header(name: str, value: str) -> None:
 def _check_at_least_1(name: str, value: int | None) -> None:
     if value is not None and value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
-
-
-def _check_above_0(name: str, value: float | None) -> None:
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a number above 0, got {value}")

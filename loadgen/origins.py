@@ -7,6 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from loadgen.connection import Connection, Owner
+from loadgen.failures import own_want
 from loadgen.prepared import PreparedRequest
 from loadgen.url import Origin
 
@@ -35,6 +36,7 @@ class OriginPool:
         self._tls = _tls_context(verify=verify_tls) if origin.is_tls else None
         self._addresses: list[tuple[socket.AddressFamily, str | tuple[object, ...]]] = []
         self._failure = OSError("the host has no address")
+        self._has_connected = False  # then the first address is the one that took a connection
 
     async def resolve(self) -> None:
         """Look the host up, once for all connections; if it has no address, none can be made."""
@@ -54,19 +56,38 @@ class OriginPool:
         """Open a connection to the first address that takes one, the one that last did first.
 
         Raises:
-            OSError: none of the addresses does; the last one's failure.
+            OSError: none of the addresses does; see `_telling`.
         """
-        failure = self._failure
+        failures = []
         for place, (family, address) in enumerate(self._addresses):
             try:
                 connection = await self._connect_to(family, address, owner)
             except OSError as problem:
-                failure = problem
+                failures.append(problem)
                 continue
             if place:
                 self._addresses.insert(0, self._addresses.pop(place))
+            self._has_connected = True
             return connection
-        raise failure
+        raise self._telling(failures)
+
+    @property
+    def is_unix(self) -> bool:
+        """Whether the host is a unix socket."""
+        return bool(self._origin.socket_path)
+
+    def _telling(self, failures: list[OSError]) -> OSError:
+        """Return the failure that tells most: of the address that took a connection before.
+
+        Without one it is the last that is not this machine's own: where there is no IPv6, a host's
+        address of that kind is "not available", which says nothing of the host.
+        """
+        if not failures:
+            return self._failure
+        if self._has_connected:
+            return failures[0]
+        theirs = [failure for failure in failures if not own_want(failure)]
+        return (theirs or failures)[-1]
 
     async def _connect_to(
         self, family: socket.AddressFamily, address: str | tuple[object, ...], owner: Owner

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, Protocol
 from loadgen.code import CodeError, describe, load_object
 
 ERROR_CLASS = "error"
+GENERATOR_ERROR = (
+    "generator_error"  # of requests that the generator could not send, by its own want
+)
 _STATUS = re.compile(r"[1-5](\d\d|xx)")
 
 
@@ -198,3 +201,5 @@ def _check_classes(classes: tuple[str, ...]) -> None:
         raise ValueError(f"classes must be distinct and at least one, got {classes!r}")
     if ERROR_CLASS in classes:
         raise ValueError(f"the class {ERROR_CLASS!r} is what no other class matches; drop it")
+    if GENERATOR_ERROR in classes:
+        raise ValueError(f"the class {GENERATOR_ERROR!r} is the generator's own; choose another")

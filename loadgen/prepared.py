@@ -1,13 +1,20 @@
 """A request made ready to be sent: its bytes, rendered once, and the heads of replies to it."""
 
-from typing import NamedTuple
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
 
 from loadgen.classify import BodyJudge
+from loadgen.head_shapes import pattern_of
 from loadgen.load import Load, Request
 from loadgen.url import Origin, parse_url
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MOST_KNOWN_HEADS = 64
 LONGEST_KNOWN_HEAD = 4096
+MOST_SHAPES = 16  # that are compiled; a server with more is read by the parser
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
@@ -16,6 +23,13 @@ class KnownHead(NamedTuple):
 
     head: bytes
     reply_bytes: int
+    judge: BodyJudge
+
+
+class HeadShape(NamedTuple):
+    """Heads that differ in nothing that counts: what knows one, and what judges its body."""
+
+    match: "Callable[[bytes], re.Match[bytes] | None]"
     judge: BodyJudge
 
 
@@ -35,6 +49,8 @@ class PreparedRequest:
 
     __slots__ = (
         "_known_heads",
+        "_last_shape",
+        "_shapes",
         "is_head",
         "last_body",
         "last_head",
@@ -52,6 +68,7 @@ class PreparedRequest:
         payload: bytes,
         is_head: bool,
         known_heads: dict[bytes, KnownHead],
+        shapes: dict[bytes, HeadShape],
     ) -> None:
         self.number = number
         self.origin = origin
@@ -60,6 +77,38 @@ class PreparedRequest:
         self.last_head = KnownHead(b"", -1, lambda _: 0)  # no reply has that length
         self.last_reply = self.last_body = b""
         self._known_heads = known_heads  # all bodies of a request share them
+        self._shapes = shapes  # by the source of their patterns; shared likewise
+        self._last_shape = HeadShape(lambda _: None, lambda _: 0)
+
+    def body_under_like_head(self, reply: bytes) -> bytes | None:
+        """Return the body of a whole reply whose head is like one before, judged as `last_head`.
+
+        None if it is like none of them or not whole.
+        """
+        shape = self._last_shape
+        found = shape.match(reply)
+        if found is None:
+            for shape in self._shapes.values():
+                if (found := shape.match(reply)) is not None:
+                    self._last_shape = shape
+                    break
+            else:
+                return None
+        end = found.end()
+        if len(reply) - end != int(found[1]):
+            return None
+        body = reply[end:]
+        self.last_head = KnownHead(reply[:end], len(reply), shape.judge)
+        self.last_reply, self.last_body = reply, body
+        return body
+
+    def learn_shape(self, known: KnownHead, decisive: Collection[bytes]) -> None:
+        """Remember what heads are like *known*, if not too many are remembered already."""
+        body_bytes = known.reply_bytes - len(known.head)
+        source = pattern_of(known.head, body_bytes, decisive)
+        if source is not None and len(self._shapes) < MOST_SHAPES:
+            shape = HeadShape(re.compile(source).match, known.judge)
+            self._last_shape = self._shapes.setdefault(source, shape)
 
     def learn_head(self, known: KnownHead) -> None:
         """Remember a head; a server that never repeats one costs no more memory for that."""
@@ -90,6 +139,7 @@ def prepare(load: Load) -> list[list[PreparedRequest]]:
 def _with_each_body(number: int, request: Request, *, keep_alive: bool) -> list[PreparedRequest]:
     origin = parse_url(request.url).origin
     known_heads: dict[bytes, KnownHead] = {}
+    shapes: dict[bytes, HeadShape] = {}
     return [
         PreparedRequest(
             number,
@@ -97,6 +147,7 @@ def _with_each_body(number: int, request: Request, *, keep_alive: bool) -> list[
             payload=render(request, body, keep_alive=keep_alive),
             is_head=request.method == "HEAD",
             known_heads=known_heads,
+            shapes=shapes,
         )
         for body in request.bodies or (request.body or "",)
     ]

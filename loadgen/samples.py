@@ -37,7 +37,8 @@ class Sample(NamedTuple):
     `scheduled_s` is when it was due (in a closed load: when its task was free to send it), `sent_s`
     when it was handed to a connection (None: there was none), `finished_s` when the reply's last
     byte or the failure was there, `first_byte_s` when the reply's first byte was (None: never).
-    `status` is None where no status line came; `error` is empty unless `outcome` is `error`;
+    `status` is None where no status line came; `error` is empty unless `outcome` is `error` or
+    `generator_error`;
     `request` is the request's place in the load's requests; `fault` names the faults that touched
     the reply (its `X-Chaos`).
     """
@@ -53,6 +54,14 @@ class Sample(NamedTuple):
     fault: str = ""
 
 
+class Unfinished(NamedTuple):
+    """A request that had not ended when its load was stopped; its fields are as in a `Sample`."""
+
+    scheduled_s: float
+    sent_s: float | None
+    request: int
+
+
 class Samples:
     """All samples of one load in the order in which they finished.
 
@@ -62,11 +71,13 @@ class Samples:
 
     Attributes:
         report: what the generator saw of itself; None for samples that no engine made.
+        unfinished: requests that had not ended when the load was stopped; they are no samples.
     """
 
     def __init__(self) -> None:
         self.endings = Endings()
         self.report: RunReport | None = None
+        self.unfinished: list[Unfinished] = []
         # One row after another: a packed row is appended in half the time of six columns.
         self._rows = bytearray()
 
@@ -75,6 +86,10 @@ class Samples:
         append = self._rows.extend
         for packed in starmap(_ROW.pack, rows):
             append(packed)
+
+    def leave(self, unfinished: Iterable[Unfinished]) -> None:
+        """Take what was stopped before its end."""
+        self.unfinished.extend(unfinished)
 
     def add(self, sample: Sample) -> None:
         """Append one sample."""
@@ -105,6 +120,16 @@ class Samples:
                 _moment(due_s, first_s),
                 ending.fault,
             )
+
+    @property
+    def unanswered(self) -> int:
+        """How many requests had been sent and not answered when the load was stopped."""
+        return sum(each.sent_s is not None for each in self.unfinished)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests were due and not sent when the load was stopped."""
+        return len(self.unfinished) - self.unanswered
 
     @property
     def scheduled_s(self) -> list[float]:
@@ -162,14 +187,19 @@ class Samples:
         counts = Counter(_column_of(rows, "ending"))
         return Counter({end: n for i, end in enumerate(endings) if (n := counts[i])})
 
-    def latencies_s(self, *, outcome: str | None = None) -> "array[float]":
-        """Return finished minus scheduled, in seconds, of every sample or those of one class."""
+    def latencies_s(self, *, outcome: str | None = None, but: str | None = None) -> "array[float]":
+        """Return finished minus scheduled, in seconds.
+
+        Args:
+            outcome: only of the samples of this class.
+            but: not of those of this class.
+        """
         latencies = self._column("finished_after")
-        if outcome is None:
+        is_meant = [outcome in {None, end.outcome} and end.outcome != but for end in self.endings]
+        if all(is_meant):
             return array("f", latencies.tobytes())
-        is_of_class = [ending.outcome == outcome for ending in self.endings]
         codes = self._column("ending")
-        return array("f", compress(latencies, (is_of_class[code] for code in codes)))
+        return array("f", compress(latencies, (is_meant[code] for code in codes)))
 
     def of_request(self, number: int) -> "Samples":
         """Return the samples of the request at that place in the load's requests."""
@@ -190,6 +220,10 @@ class Samples:
 
     def extend(self, others: "Samples", *, later_s: float = 0.0) -> None:
         """Append all of *others*, whose load began *later_s* seconds after this one's."""
+        self.leave(
+            Unfinished(each.scheduled_s + later_s, _later(each.sent_s, later_s), each.request)
+            for each in others.unfinished
+        )
         codes = [self.endings.code(ending) for ending in others.endings]
         rows = others._rows  # noqa: SLF001 - the same class
         if not later_s and codes == list(range(len(codes))):
@@ -201,12 +235,13 @@ class Samples:
         )
 
     def chunks(self, size: int) -> Iterator["Samples"]:
-        """Yield the samples in order, at most *size* at a time."""
-        for start in range(0, len(self), size):
+        """Yield the samples in order, at most *size* at a time, and so what is unfinished."""
+        for start in range(0, max(len(self), len(self.unfinished)), size):
             chunk = Samples()
             for ending in self.endings:
                 chunk.endings.code(ending)
             chunk._rows.extend(self._rows[start * _ROW.size : (start + size) * _ROW.size])
+            chunk.leave(self.unfinished[start : start + size])
             yield chunk
 
     def to_document(self) -> dict[str, Any]:
@@ -214,6 +249,7 @@ class Samples:
         return {
             "endings": [list(ending) for ending in self.endings],
             "rows": base64.b64encode(self._rows).decode(),
+            "unfinished": [list(each) for each in self.unfinished],
         }
 
     @classmethod
@@ -223,6 +259,7 @@ class Samples:
         for ending in document["endings"]:
             samples.endings.code(Ending(*ending))
         samples._rows.extend(base64.b64decode(document["rows"]))
+        samples.leave(Unfinished(*each) for each in document["unfinished"])
         return samples
 
     def _moments(self, name: str) -> list[float | None]:
@@ -246,3 +283,7 @@ def _column_of(packed_rows: bytearray, name: str) -> "memoryview[Any]":
 
 def _moment(due_s: float, after_s: float) -> float | None:
     return None if math.isnan(after_s) else due_s + after_s
+
+
+def _later(moment_s: float | None, by_s: float) -> float | None:
+    return None if moment_s is None else moment_s + by_s

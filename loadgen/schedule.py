@@ -3,13 +3,47 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from loadgen.load import Stage
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stretch of an open load: a constant rate, or a straight ramp from one rate to another.
+
+    Attributes:
+        duration_s: > 0.
+        rate_per_s: at its beginning, >= 0.
+        end_rate_per_s: at its end, >= 0; None: as at its beginning.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    duration_s: float
+    rate_per_s: float
+    end_rate_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        check_above_0("duration_s", self.duration_s)
+        for name in ("rate_per_s", "end_rate_per_s"):
+            rate = getattr(self, name)
+            if rate is not None and not (math.isfinite(rate) and rate >= 0):
+                raise ValueError(f"{name} must be a number of at least 0, got {rate}")
+
+    @property
+    def last_rate_per_s(self) -> float:
+        """The rate at the end of the stage."""
+        return self.rate_per_s if self.end_rate_per_s is None else self.end_rate_per_s
+
+    @property
+    def requests(self) -> float:
+        """The area under the rate."""
+        return self.duration_s * (self.rate_per_s + self.last_rate_per_s) / 2
 
 
 def planned_requests(stages: Sequence[Stage]) -> int:
     """Return how many requests an even schedule holds: the area under the rate, rounded."""
-    return round(sum(_area(stage) for stage in stages))
+    return round(sum(stage.requests for stage in stages))
 
 
 def due_moments(stages: Sequence[Stage], chance: random.Random | None = None) -> Iterator[float]:
@@ -23,17 +57,18 @@ def due_moments(stages: Sequence[Stage], chance: random.Random | None = None) ->
     reached = 0.0 if chance is None else chance.expovariate(1.0)
     before, began_s, left = 0.0, 0.0, planned_requests(stages)
     for stage in stages:
-        area = _area(stage)
-        while reached < before + area and (chance is not None or left):
+        while reached < before + stage.requests and (chance is not None or left):
             yield began_s + _moment(stage, reached - before)
             reached += 1.0 if chance is None else chance.expovariate(1.0)
             left -= 1
-        before += area
+        before += stage.requests
         began_s += stage.duration_s
 
 
-def _area(stage: Stage) -> float:
-    return stage.duration_s * (stage.rate_per_s + stage.last_rate_per_s) / 2
+def check_above_0(name: str, value: float | None) -> None:
+    """Raise `ValueError` unless *value* is a number above 0, or None."""
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a number above 0, got {value}")
 
 
 def _moment(stage: Stage, area: float) -> float:

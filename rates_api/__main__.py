@@ -1,10 +1,9 @@
 """`python -m rates_api --port N`."""
 
-import sys
-
+import console
 from rates_api.app import create_app
 from rates_api.settings import RatesSettings
 from service_defaults import run_service
 
 if __name__ == "__main__":
-    sys.exit(run_service("rates_api", RatesSettings, create_app))
+    console.run(lambda: run_service("rates_api", RatesSettings, create_app), program="rates_api")

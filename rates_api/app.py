@@ -2,26 +2,23 @@
 
 import random
 from datetime import UTC, datetime
+from typing import Any
 
-import orjson
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from fastapi import FastAPI
 
 from chaos import ChaosMiddleware, Outcomes, OutcomesMiddleware
-from rates_api.quotes import UnknownCurrencyError, as_wire, quote
+from rates_api.quotes import Rate, UnknownCurrencyError, quote
 from rates_api.settings import RatesSettings
-from service_defaults import ProblemError, health_routes, install_problems
-
-_JSON = "application/json"
+from service_defaults import ProblemError, health_router, install_problems, problem_responses
 
 
-def create_app(settings: RatesSettings) -> Starlette:
-    """Return the application: `/rates/{code}`, `/stats`, health, and `/chaos` where enabled."""
+def create_app(settings: RatesSettings) -> FastAPI:
+    """Return the application: `/rates/{code}`, `/stats`, health, `/docs`; `/chaos` if enabled."""
     outcomes = Outcomes()
-    app = Starlette(routes=_routes(random.Random(settings.rates_seed), outcomes))
+    app = FastAPI(title="Currency rates", redoc_url=None, swagger_ui_oauth2_redirect_url=None)
     install_problems(app)
+    _add_routes(app, random.Random(settings.rates_seed), outcomes)
+    app.include_router(health_router({}))  # last: routes are tried in this order
     token = settings.chaos_token
     app.add_middleware(
         ChaosMiddleware,
@@ -32,15 +29,16 @@ def create_app(settings: RatesSettings) -> Starlette:
     return app
 
 
-def _routes(noise: random.Random, outcomes: Outcomes) -> list[Route]:
-    async def rate(request: Request) -> Response:
+def _add_routes(app: FastAPI, rng: random.Random, outcomes: Outcomes) -> None:
+    @app.get("/rates/{code}", responses=problem_responses(404))
+    async def rate(code: str) -> Rate:
+        """Say what one unit of a currency costs now; *code* in any case."""
         try:
-            found = quote(request.path_params["code"], noise, datetime.now(UTC))
+            return quote(code, rng, datetime.now(UTC))
         except UnknownCurrencyError as error:
             raise ProblemError(404, str(error)) from error
-        return Response(orjson.dumps(as_wire(found)), media_type=_JSON)
 
-    async def stats(_: Request) -> Response:
-        return Response(orjson.dumps(outcomes.as_wire()), media_type=_JSON)
-
-    return [Route("/rates/{code}", rate), Route("/stats", stats), *health_routes({})]
+    @app.get("/stats")
+    async def stats() -> dict[str, Any]:
+        """Count what became of the calls to `/rates/` since the start."""
+        return outcomes.as_wire()

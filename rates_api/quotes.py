@@ -1,33 +1,44 @@
-"""Rates: a base rate for each currency, and a little noise."""
+"""Rates: a base rate for each currency, and a little jitter."""
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 BASE_RATES: Mapping[str, Decimal] = MappingProxyType(
     {"USD": Decimal("41.2"), "EUR": Decimal("47.9"), "PLN": Decimal("11.2")}
 )
 _STEP = Decimal("0.0001")
-_LARGEST_NOISE_STEPS = 500  # 0.05
+_LARGEST_JITTER_STEPS = 500  # 0.05
 
 
 class UnknownCurrencyError(LookupError):
     """No rate is kept for this code."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """What one unit of the currency *code* costs, in four decimals, at a moment in UTC."""
+def _iso(moment: datetime) -> str:
+    text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return f"{text}Z"
+
+
+class Rate(BaseModel):
+    """What one unit of the currency *code* costs, in four decimals, at a moment in UTC.
+
+    In JSON the value is a number: a float prints four decimals exactly as they are.
+    """
+
+    model_config = ConfigDict(frozen=True)
 
     code: str  # upper case
-    value: Decimal
-    at: datetime
+    value: Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
+    at: Annotated[datetime, PlainSerializer(_iso, return_type=str, when_used="json")]
 
 
-def quote(code: str, noise: random.Random, now: datetime) -> Rate:
+def quote(code: str, rng: random.Random, now: datetime) -> Rate:
     """Return the rate of *code* (in any case): its base rate ±0.05, uniform in steps of 0.0001.
 
     Raises:
@@ -37,11 +48,5 @@ def quote(code: str, noise: random.Random, now: datetime) -> Rate:
     base = BASE_RATES.get(known)
     if base is None:
         raise UnknownCurrencyError(f"no rate for {code!r}; there are {', '.join(BASE_RATES)}")
-    steps = noise.randint(-_LARGEST_NOISE_STEPS, _LARGEST_NOISE_STEPS)
+    steps = rng.randint(-_LARGEST_JITTER_STEPS, _LARGEST_JITTER_STEPS)
     return Rate(code=known, value=base + steps * _STEP, at=now.astimezone(UTC))
-
-
-def as_wire(rate: Rate) -> dict[str, str | float]:
-    """Return the members of the JSON reply; a float prints four decimals exactly as they are."""
-    moment = rate.at.replace(tzinfo=None).isoformat(timespec="milliseconds")
-    return {"code": rate.code, "value": float(rate.value), "at": f"{moment}Z"}

@@ -25,10 +25,12 @@ from resilience.retry.retry_after import expect_aware, utc_now
 from resilience.source import Policies, Source, distinct
 from resilience.statistics import SourceStatistics
 from resilience.subscribers import Handler, Kind, Subscribers, Unsubscribe
+from resilience.timing.one_loop import OneLoop
 from resilience.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
     DEFAULT_MAX_CONNECTIONS,
+    DEFAULT_MAX_HEADER_BYTES,
     DEFAULT_MAX_RESPONSE_BYTES,
     Connections,
 )
@@ -37,18 +39,25 @@ from resilience.wire.connections import (
 class ResilientClient(JsonCalls):
     """Calls sources through their policies: raw (`get`), typed (`get_json`) or streamed.
 
-    Make one and keep it: limits and circuits live in it. Use it as an async context manager, from
-    one event loop. Redirects are answers, not instructions; there are no cookies, and proxies of
-    the environment are ignored.
+    Make one and keep it: limits and circuits live in it. Use it as an async context manager.
+    Redirects are answers, not instructions; there are no cookies, and proxies of the environment
+    are ignored.
+
+    It may go from one event loop to the next (one `asyncio.run` after the other): limits, circuits
+    and statistics stay, connections end with their loop. Two loops that run at the same time, in
+    two threads, need two clients. So does a process that is forked while a loop runs.
 
     Args:
         sources: Names must differ.
-        random: Source of jitter; pass a seeded one to repeat a run.
+        random: Source of jitter; pass a seeded one to repeat a run. It is seeded anew in processes
+            that are forked later, lest all of them retry at the same moments.
         max_connections: Open connections to each source, 1..65535, and so attempts at once: an
             attempt waits for one as for a slot of a bulkhead, whose number it bounds, before it
             takes a token. 100 is what httpx and aiohttp allow.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
             10 MB are more than an API answers, and little enough for 100 at once.
+        max_header_bytes: Largest status line and headers of a response together, in bytes,
+            1 kB..10 MB; HeadersTooLarge beyond. 164 KiB are the most that httpx takes.
         keepalive_s: How long an idle connection is kept, in seconds, 0..24 h; 4 is less than
             servers do, of which many close after 5.
         max_connection_age_s: How long a connection is used, in seconds, 0..24 h, so that a host
@@ -73,6 +82,7 @@ class ResilientClient(JsonCalls):
         random: Random,
         max_connections: int = DEFAULT_MAX_CONNECTIONS,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+        max_header_bytes: int = DEFAULT_MAX_HEADER_BYTES,
         keepalive_s: float = DEFAULT_KEEPALIVE_S,
         max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S,
         wall_clock: Callable[[], datetime] = utc_now,
@@ -88,6 +98,7 @@ class ResilientClient(JsonCalls):
         wire = transport or Connections(
             max_connections=max_connections,
             max_response_bytes=max_response_bytes,
+            max_header_bytes=max_header_bytes,
             keepalive_s=keepalive_s,
             max_connection_age_s=max_connection_age_s,
             ssl_context=ssl_context,
@@ -101,6 +112,7 @@ class ResilientClient(JsonCalls):
             request_ids=count(1),
         )
         self._sources = guarded_sources(distinct(sources), default_policies, pipeline_of, wire)
+        self._loop = OneLoop(self._clock_set_back)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -185,6 +197,8 @@ class ResilientClient(JsonCalls):
             source: Name of a source.
             path: Begins with "/", or is empty; appended to the source's base URL. It may have a
                 query, but neither a fragment nor "..", which would lead out of the base URL.
+                Where a redirect leads, as an absolute URL, will do too if scheme, host and port
+                are the source's: `str(response.url.join(response.headers["location"]))`.
             options: Query, headers and body, and policies to replace in this call: see
                 `RequestOptions`.
 
@@ -193,8 +207,9 @@ class ResilientClient(JsonCalls):
                 or body, or a replaced policy does not fit the others; nothing was sent or counted.
             TypeError: An option is unknown or of the wrong kind, or JSON cannot say the body;
                 nothing was sent or counted.
-            RuntimeError: The client is closed; nothing was sent or counted.
-            ResponseTooLarge: The body outgrew the limit.
+            RuntimeError: The client is closed, or in use on another event loop that runs; nothing
+                was sent or counted.
+            ResponseTooLarge: The body outgrew its limit, or the headers theirs (HeadersTooLarge).
             UndecodableBody: The body is not in the coding that it claims.
             AttemptTimeout, TotalTimeout, CircuitOpen, RateLimited, BulkheadFull,
             httpx.TransportError: See `Pipeline.run`.
@@ -231,7 +246,10 @@ class ResilientClient(JsonCalls):
             yield response
 
     async def aclose(self) -> None:
-        """Close all connections; calls are refused from now on."""
+        """Close all connections; calls are refused from now on.
+
+        Connections that another event loop has end with it.
+        """
         self._is_closed = True
         async with AsyncExitStack() as closing:  # closes all, whichever of them fail
             transports = [guarded.transport for guarded in self._sources.values()]
@@ -260,7 +278,12 @@ class ResilientClient(JsonCalls):
             raise RuntimeError(
                 "the client is closed; make another, or close it after its last call"
             )
+        self._loop.enter()
         return self._guarded(source)
+
+    def _clock_set_back(self, by_s: float) -> None:
+        for guarded in self._sources.values():
+            guarded.pipeline.shift_times(-by_s)
 
     def _guarded(self, source: str) -> GuardedSource:
         expect("source", source, str, "give its name")

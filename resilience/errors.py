@@ -9,6 +9,7 @@ ResilienceError
 ├── RateLimited         nothing was sent: the wait for the rate limit would be too long
 ├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
+│   └── HeadersTooLarge the status line and headers did; nothing of it could be read
 ├── UndecodableBody     the body is not in the coding that it claims; an httpx.DecodingError too
 ├── StreamIdle          a streamed body paused for longer than its limit
 ├── UnwantedResult      why a function that returned is called again; a cause, never raised
@@ -155,6 +156,16 @@ class ResponseTooLarge(ResilienceError):
         )
 
 
+class HeadersTooLarge(ResponseTooLarge):
+    """The status line and headers, or the trailers, are together larger than `limit_bytes`."""
+
+    def __str__(self) -> str:
+        return (
+            f"the headers of the response are larger than {self.limit_bytes} bytes; "
+            "raise max_header_bytes if that is expected of this source"
+        )
+
+
 class UndecodableBody(ResilienceError, httpx.DecodingError):
     """The body is not in the coding that its header claims, or in one that is not undone.
 
@@ -211,7 +222,13 @@ class HttpError(ResilienceError):
         self.excerpt = excerpt_of(response)
 
     def __str__(self) -> str:
-        return f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+        told = f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+        if not self.response.has_redirect_location:
+            return told
+        return (
+            f"{told}; a redirect is not followed: with `response` that of this error, call "
+            'str(response.url.join(response.headers["location"]))'
+        )
 
 
 class InvalidBody(ResilienceError):

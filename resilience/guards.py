@@ -69,6 +69,12 @@ class Guards:
                 return self._ledger(settings.budget)
         return None
 
+    def shift_times(self, by_s: float) -> None:
+        """Move every moment that they remember by so many seconds: the clock has moved so."""
+        for guard in (self.breaker, self.adaptive, self.bucket, *self.ledgers.values()):
+            if guard is not None:
+                guard.shift_times(by_s)
+
     def _ledger(self, budget: RetryBudget) -> RetryLedger:
         if budget not in self.ledgers:
             if len(self.ledgers) >= _MAX_LEDGERS:

@@ -52,9 +52,9 @@ def is_transient_status(status: int) -> bool:
 def verdict_on(error: BaseException) -> Verdict:
     """Judge the source by an exception.
 
-    Transient errors are failures. A body that was too large or could not be decoded shows that
-    the source answers, which is a success. Everything else is neutral: a cancellation, a stale
-    connection, a mistake of the caller's.
+    Transient errors are failures. A response whose body or headers are too large, or whose body
+    could not be decoded, shows that the source answers, which is a success. Everything else is
+    neutral: a cancellation, a stale connection, a mistake of the caller's.
     """
     if isinstance(error, StaleConnection):
         return Verdict.NEUTRAL

@@ -14,6 +14,7 @@ from resilience.events import CallEnded, CallStarted
 from resilience.guards import guards_of
 from resilience.layers import Layers
 from resilience.outcome import is_transient_status
+from resilience.retry.forked_jitter import seeded_anew_in_forks
 from resilience.retry.retry_after import utc_now
 from resilience.source import Overrides, Policies, overridden
 from resilience.statistics import Counts, SourceStatistics
@@ -55,7 +56,7 @@ class Pipeline:
         self.adaptive, self.bucket = guards.adaptive, guards.bucket
         self._layers = Layers(
             guards=guards,
-            random=random,
+            random=seeded_anew_in_forks(random),  # a call may be the first that retries
             subscribers=self._told,
             counts=self._counts,
             wall_clock=wall_clock,
@@ -125,6 +126,10 @@ class Pipeline:
             circuit=None if breaker is None else breaker.state,
             circuit_opened=0 if breaker is None else breaker.times_opened,
         )
+
+    def shift_times(self, by_s: float) -> None:
+        """Move every moment that the policies remember by so many seconds: the clock moved so."""
+        self._guards.shift_times(by_s)
 
     def _raised(self, call: Call, error: BaseException) -> None:
         counts = self._counts

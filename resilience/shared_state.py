@@ -5,12 +5,14 @@ Needs the `redis` package, and is therefore not imported by the package itself.
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
 from redis.asyncio import Redis
+from redis.exceptions import NoPermissionError
 
 from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.breaker.shared_circuit import Moment, SharedCircuit
@@ -20,8 +22,11 @@ from resilience.events import CircuitClosed, CircuitOpened, Event
 from resilience.subscribers import Handler
 from resilience.tasks import cancel_and_wait
 from resilience.timing.clock import loop_time_s
+from resilience.wire.connections import DEFAULT_MAX_CONNECTION_AGE_S
 
 _log = logging.getLogger("resilience")
+
+_WRONG_TYPE = "WRONGTYPE"  # how Redis says that a key holds something else; redis-py has no class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,8 @@ class SharingSettings:
             is slower counts as away.
         connect_limit_s: Limit on connecting in seconds, 10 ms..60 s; 2 s, because handshakes take
             several round trips where an exchange takes one, and nobody waits for them.
+        max_connection_age_s: How long a connection is used, in seconds, 10 ms..24 h, so that a
+            Redis which has moved is found again; 120 as for connections to sources.
         pause_s: How long Redis is left alone after it failed, in seconds, 10 ms..24 h.
         prefix: Begins the names of all keys; the name of the source follows.
 
@@ -47,16 +54,19 @@ class SharingSettings:
     poll_s: float = 0.2
     limit_s: float = 0.1
     connect_limit_s: float = 2.0
+    max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S
     pause_s: float = 1.0
     prefix: str = "resilience:circuit:"
 
     def __post_init__(self) -> None:
+        seconds = "it is in seconds"
         expect("prefix", self.prefix, str, "write it as text")
         refuse(
-            outside("poll_s", self.poll_s, 0.01, 10, "it is in seconds"),
-            outside("limit_s", self.limit_s, 0.01, 10, "it is in seconds"),
-            outside("connect_limit_s", self.connect_limit_s, 0.01, 60, "it is in seconds"),
-            outside("pause_s", self.pause_s, 0.01, DAY_S, "it is in seconds"),
+            outside("poll_s", self.poll_s, 0.01, 10, seconds),
+            outside("limit_s", self.limit_s, 0.01, 10, seconds),
+            outside("connect_limit_s", self.connect_limit_s, 0.01, 60, seconds),
+            outside("max_connection_age_s", self.max_connection_age_s, 0.01, DAY_S, seconds),
+            outside("pause_s", self.pause_s, 0.01, DAY_S, seconds),
         )
 
 
@@ -105,24 +115,38 @@ class SharedCircuits:
             expect("settings", settings, SharingSettings, "make them SharingSettings(...)")
         self._redis = redis
         self._settings = settings if settings is not None else SharingSettings()
-        process = uuid4().hex
         self._circuits: dict[str, SharedCircuit] = {}
         for breaker in breakers:
             expect("a breaker", breaker, CircuitBreaker, "give the policies of its source one")
             if breaker.name in self._circuits:
                 raise ValueError(f"two breakers are named {breaker.name!r}; names must differ")
-            self._circuits[breaker.name] = SharedCircuit(breaker, process=process)
+            self._circuits[breaker.name] = SharedCircuit(breaker)
         self.exchanges = 0
         self._noted = asyncio.Event()
-        self._leaving = False
+        self._sharing = self._leaving = False
         self._redis_is_away = False
         self._unreadable: set[str] = set()
         subscribe(self._note, (CircuitOpened, CircuitClosed))
 
     @asynccontextmanager
     async def sharing(self) -> AsyncIterator[None]:
-        """Exchange states until the block ends."""
-        self._leaving = False
+        """Exchange states until the block ends.
+
+        Raises:
+            RuntimeError: It is in such a block already: here, or in the process that this one was
+                forked from, whose connection to Redis it would use.
+        """
+        if self._sharing:
+            raise RuntimeError(
+                "these circuits are shared already; leave that block first, and in a process that "
+                "is forked meanwhile, make a Redis client and SharedCircuits of its own"
+            )
+        self._sharing, self._leaving = True, False
+        self._connect_anew_at_s = loop_time_s() + self._settings.max_connection_age_s
+        self._noted = asyncio.Event()  # of this event loop
+        process = uuid4().hex  # not before: forked processes would have one name
+        for circuit in self._circuits.values():
+            circuit.process = process
         exchange = asyncio.create_task(self._exchange_until_leaving())
         try:
             yield
@@ -131,7 +155,11 @@ class SharedCircuits:
             # it waits for is done at the same moment.
             self._leaving = True
             self._noted.set()
-            await cancel_and_wait([exchange])
+            try:
+                await cancel_and_wait([exchange])
+            finally:
+                await self._drop_connections()  # the next block may be on another event loop
+                self._sharing = False
 
     def _note(self, event: Event) -> None:
         circuit = self._circuits.get(event.source)
@@ -148,6 +176,7 @@ class SharedCircuits:
                 self._redis_failed(error)
                 if self._is_leaving():
                     break
+                await self._part_after(error)
                 await asyncio.sleep(self._settings.pause_s)
             else:
                 self._redis_answered()
@@ -170,11 +199,33 @@ class SharedCircuits:
             self.exchanges += 1
 
     async def _connect(self) -> None:
-        """Have a connection ready, so that none need be made within the limit on an exchange."""
+        """Have a connection ready, so that none need be made within the limit on an exchange.
+
+        It is made anew after a failure, and when it is old: a server that still answers, be it with
+        READONLY, LOADING or NOAUTH, would keep it, though its name may lead to another since.
+        """
         pool = self._redis.connection_pool
         async with _limited(self._settings.connect_limit_s, "connecting to it"):
             connection = await pool.get_connection()  # type: ignore[no-untyped-call]
-        await pool.release(connection)
+            try:
+                if loop_time_s() >= self._connect_anew_at_s:
+                    await connection.disconnect()
+                    await connection.connect()
+                    age_s = self._settings.max_connection_age_s
+                    self._connect_anew_at_s = loop_time_s() + age_s
+            finally:
+                await pool.release(connection)
+
+    async def _part_after(self, error: Exception) -> None:
+        self._connect_anew_at_s = -math.inf
+        if isinstance(error, RuntimeError):  # "Event loop is closed": that of another asyncio.run
+            await self._drop_connections()
+
+    async def _drop_connections(self) -> None:
+        """Close the connections that nobody uses."""
+        with suppress(Exception):
+            async with asyncio.timeout(self._settings.limit_s):
+                await self._redis.connection_pool.disconnect(inuse_connections=False)
 
     async def _read(self) -> dict[str, tuple[str, int]]:
         """Let each circuit hear its word; return what should be written instead, by key."""
@@ -215,9 +266,15 @@ class SharedCircuits:
         if error is None:
             self._unreadable.discard(key)
             return True
+        if not (isinstance(error, NoPermissionError) or str(error).startswith(_WRONG_TYPE)):
+            raise error  # of the server, as LOADING and MASTERDOWN are, and not of this key
         if key not in self._unreadable:
             self._unreadable.add(key)
-            _log.warning("the circuit at %r is not shared: %s; delete the key", key, error)
+            _log.warning(
+                "the circuit at %r is not shared: %s; delete the key, or let this user read it",
+                key,
+                error,
+            )
         return False
 
     def _redis_failed(self, error: Exception) -> None:

@@ -11,7 +11,12 @@ a thread, a socket or a process that answers after a while.
 """
 
 import asyncio
+import math
 import selectors
+from collections.abc import Callable
+from contextvars import Context
+
+_RESOLUTION_S = 1e-9  # as asyncio's own loops have it: timers no further apart fire together
 
 
 class _JumpingSelector(selectors.DefaultSelector):
@@ -31,34 +36,87 @@ class _JumpingSelector(selectors.DefaultSelector):
                 "future or thread that nothing in it sets off"
             )
         if not ready and timeout:
-            self.loop.now_s += timeout
+            self.loop.jump_to_next_timer()
         return ready
 
 
 class VirtualClockLoop(asyncio.SelectorEventLoop):
     """A loop on virtual seconds: `time()` starts at 0 and moves only while every task waits.
 
-    Once every task waits and no timer is set, nothing can happen any more: running it raises a
-    RuntimeError instead of hanging.
+    Once every task waits and no timer is set that will ever fire, nothing can happen any more:
+    running it raises a RuntimeError instead of hanging.
+
+    However late it is, time goes on: a timer fires at its moment to the last digit of a float, and
+    a wait that is too short for one, of 10 ns in the year 2026 say, takes the least that it can.
 
     Args:
         polls: Whether to look at files and sockets at all; a scenario without any, other threads
             included, runs faster without the system call each round.
+        now_s: The virtual time to start at, in seconds; `time.time()` will do.
 
-    Attributes:
-        now_s: The virtual time; may be set forward.
+    Raises:
+        ValueError: A time is not finite, or a timer is set for NaN.
     """
 
-    def __init__(self, *, polls: bool = True) -> None:
+    def __init__(self, *, polls: bool = True, now_s: float = 0.0) -> None:
         selector = _JumpingSelector(polls=polls)
         selector.loop = self
-        self.now_s = 0.0
         super().__init__(selector)
+        try:
+            self.now_s = now_s
+        except ValueError:
+            self.close()
+            raise
+
+    @property
+    def now_s(self) -> float:
+        """Return the virtual time in seconds; it may be set forward."""
+        return self._now_s
+
+    @now_s.setter
+    def now_s(self, now_s: float) -> None:
+        if not math.isfinite(now_s):
+            raise ValueError(f"now_s must be a finite number of seconds, got {now_s!r}")
+        self._now_s = now_s
+        # asyncio takes a timer for due if it lies before now + resolution. Beyond 2**24 s that sum
+        # is now itself, and a timer for this very moment would never fire.
+        self._clock_resolution = max(_RESOLUTION_S, math.ulp(now_s))
 
     def time(self) -> float:
         """Return the virtual time in seconds."""
-        return self.now_s
+        return self._now_s
 
     def wall_time(self) -> float:
         """Return the same, as the time of day by which several processes act together."""
-        return self.now_s
+        return self._now_s
+
+    def jump_to_next_timer(self) -> None:
+        """Move the clock to the next timer at once; asyncio would take it there day by day."""
+        self.now_s = self._scheduled[0].when()  # type: ignore[attr-defined] # asyncio's heap
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: object,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Call `callback` after `delay` seconds; any delay above 0 moves the clock."""
+        due_s = self._now_s + delay
+        if delay > 0:
+            due_s = max(due_s, math.nextafter(self._now_s, math.inf))
+        return self.call_at(due_s, callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: object,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Call `callback` at `when`; one for infinity never fires, and keeps nothing waiting."""
+        if math.isnan(when):
+            raise ValueError("a timer cannot be set for NaN; check what the time is computed from")
+        if when == math.inf:
+            return asyncio.TimerHandle(when, callback, args, self, context)
+        return super().call_at(when, callback, *args, context=context)

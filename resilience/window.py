@@ -54,6 +54,11 @@ class RollingWindow:
         """Forget everything."""
         self._open.clear()
 
+    def shift_times(self, by_s: float) -> None:
+        """Move all that was counted by so many seconds, because the clock has moved so."""
+        for bucket in self._open:
+            bucket.start_s += by_s
+
     def _bucket_at(self, now_s: float) -> _Bucket:
         if self._open and now_s - self._open[-1].start_s < self._bucket_s:
             return self._open[-1]

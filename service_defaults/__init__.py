@@ -9,8 +9,8 @@ health      /alive and /health
 serving     one process: port, server, signals, exit code
 """
 
-from service_defaults.health import Check, health_routes
-from service_defaults.problems import ProblemError, install_problems, problem
+from service_defaults.health import Check, health_router
+from service_defaults.problems import ProblemError, install_problems, problem, problem_responses
 from service_defaults.serving import run_service
 from service_defaults.settings import ServiceSettings, SettingsError, read_settings
 
@@ -19,9 +19,10 @@ __all__ = [
     "ProblemError",
     "ServiceSettings",
     "SettingsError",
-    "health_routes",
+    "health_router",
     "install_problems",
     "problem",
+    "problem_responses",
     "read_settings",
     "run_service",
 ]

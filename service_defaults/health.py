@@ -3,10 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-import orjson
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from fastapi import APIRouter, Response
 
 Check = Callable[[], Awaitable[object]]
 """Returns when the dependency is well, raises when it is not; the message says why."""
@@ -14,7 +11,7 @@ Check = Callable[[], Awaitable[object]]
 LIMIT_S = 1.0
 
 
-def health_routes(checks: Mapping[str, Check], *, limit_s: float = LIMIT_S) -> list[Route]:
+def health_router(checks: Mapping[str, Check], *, limit_s: float = LIMIT_S) -> APIRouter:
     """Return the routes `/alive` and `/health`.
 
     Args:
@@ -23,17 +20,22 @@ def health_routes(checks: Mapping[str, Check], *, limit_s: float = LIMIT_S) -> l
 
     `/health` answers `{name: "ok" | why not}`, 200 if all are ok and 503 otherwise.
     """
+    router = APIRouter(tags=["health"])
 
-    async def alive(_: Request) -> Response:
-        return Response(b'{"alive":true}', media_type="application/json")
+    @router.get("/alive")
+    async def alive() -> dict[str, bool]:
+        """Say that the process answers."""
+        return {"alive": True}
 
-    async def health(_: Request) -> Response:
+    @router.get("/health", responses={503: {"description": "A check failed"}})
+    async def health(response: Response) -> dict[str, str]:
+        """Check what the service cannot work without."""
         verdicts = await asyncio.gather(*(_verdict(each, limit_s) for each in checks.values()))
-        well = all(verdict == "ok" for verdict in verdicts)
-        body = orjson.dumps(dict(zip(checks, verdicts, strict=True)))
-        return Response(body, 200 if well else 503, media_type="application/json")
+        if any(verdict != "ok" for verdict in verdicts):
+            response.status_code = 503
+        return dict(zip(checks, verdicts, strict=True))
 
-    return [Route("/alive", alive), Route("/health", health)]
+    return router
 
 
 async def _verdict(check: Check, limit_s: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 import orjson
 from fastapi.exceptions import RequestValidationError
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
+_OUR_OWN_WORDS = "Value error, "  # pydantic's prefix to what a validator of ours says
 
 
 class ProblemError(Exception):
@@ -55,6 +56,12 @@ def problem(
     return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
 
 
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what `responses=` of a FastAPI route says of the problems that it may answer with."""
+    content = {MEDIA_TYPE: {"schema": {"type": "object"}}}
+    return {status: {"description": title(status), "content": content} for status in statuses}
+
+
 def title(status: int) -> str:
     """Return the reason phrase of *status*, or `Error` for a number that has none."""
     try:
@@ -84,13 +91,19 @@ async def _on_http_exception(_: Request, error: Exception) -> Response:
 
 async def _on_invalid_request(_: Request, error: Exception) -> Response:
     raised = cast("RequestValidationError", error)
-    fields = {_field(each["loc"]): str(each["msg"]) for each in raised.errors()}
+    fields = {_field(each["loc"]): _words(each) for each in raised.errors()}
     return problem(422, f"invalid: {', '.join(fields)}", fields=fields)
 
 
 def _field(location: Sequence[str | int]) -> str:
     # The first part says where FastAPI looked: query, path, header or body.
     return ".".join(str(part) for part in location[1:]) or str(location[0])
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    if error["type"] == "missing":
+        return "is missing"
+    return str(error["msg"]).removeprefix(_OUR_OWN_WORDS)
 
 
 async def _on_crash(_: Request, __: Exception) -> Response:

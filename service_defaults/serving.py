@@ -12,6 +12,7 @@ import structlog
 import uvicorn
 from starlette.applications import Starlette
 
+from console import complain
 from service_defaults.logs import configure_logs
 from service_defaults.settings import ServiceSettings, SettingsError, read_settings
 
@@ -37,7 +38,7 @@ def run_service(
         settings = read_settings(settings_class, program, sys.argv[1:] if argv is None else argv)
         listener = _listen(settings.listen_host, settings.port)
     except SettingsError as error:
-        sys.stderr.write(f"{program}: {error}\n")
+        complain(f"{program}: {error}")
         return WRONG_COMMAND
     configure_logs(settings.log_level)
     with listener:

@@ -24,6 +24,7 @@ class Valkey:
 
     port: int
     folder: Path
+    flags: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -38,7 +39,7 @@ class Valkey:
     def start(self) -> None:
         """Start it and wait until it listens."""
         self.process = subprocess.Popen(
-            [_BINARY, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
+            [_BINARY, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *self.flags],
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
         )
@@ -74,9 +75,9 @@ class Valkey:
 
 
 @contextmanager
-def valkey(folder: Path) -> Iterator[Valkey]:
-    """Run a server in *folder* until the block ends."""
-    server = Valkey(port=free_port(), folder=folder)
+def valkey(folder: Path, *flags: str) -> Iterator[Valkey]:
+    """Run a server in *folder*, with these flags too, until the block ends."""
+    server = Valkey(port=free_port(), folder=folder, flags=flags)
     server.start()
     try:
         yield server

@@ -1,9 +1,11 @@
 """`python -m benchmarks.bakeoff --port N`."""
 
-import sys
-
+import console
 from benchmarks.bakeoff.app import BakeoffSettings, create_app
 from service_defaults import run_service
 
 if __name__ == "__main__":
-    sys.exit(run_service("benchmarks.bakeoff", BakeoffSettings, create_app))
+    console.run(
+        lambda: run_service("benchmarks.bakeoff", BakeoffSettings, create_app),
+        program="benchmarks.bakeoff",
+    )

@@ -2,18 +2,21 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Annotated, Any
 
 import httpx
-import orjson
 import stamina.instrumentation
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from fastapi import FastAPI, Query
 
 from benchmarks.bakeoff.budget import Budget, Call
 from benchmarks.bakeoff.variants import MAX_CONNECTIONS, VARIANTS, Variant
-from service_defaults import ProblemError, ServiceSettings, health_routes, install_problems
+from service_defaults import (
+    ProblemError,
+    ServiceSettings,
+    health_router,
+    install_problems,
+    problem_responses,
+)
 
 PATH = "/rates/USD"
 _OK = 200
@@ -62,12 +65,12 @@ class _Entrant:
         return {"outcome": "ok" if status == _OK else "failed", "status": status}
 
 
-def create_app(settings: BakeoffSettings) -> Starlette:
+def create_app(settings: BakeoffSettings) -> FastAPI:
     """Return the application: `/call?with=NAME`, `/stats` and health."""
     entrants = {name: _Entrant(variant) for name, variant in VARIANTS.items()}
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # One line for each retry would be hundreds a second under load.
         stamina.instrumentation.set_on_retry_hooks([])
         async with AsyncExitStack() as clients:
@@ -77,27 +80,21 @@ def create_app(settings: BakeoffSettings) -> Starlette:
                 )
             yield
 
-    app = Starlette(
-        routes=[*_routes(entrants), *health_routes({})],
-        lifespan=lifespan,
-    )
+    app = FastAPI(title="Bake-off of client policies", lifespan=lifespan)
     install_problems(app)
+    app.include_router(health_router({}))
+    _add_routes(app, entrants)
     return app
 
 
-def _routes(entrants: dict[str, _Entrant]) -> list[Route]:
-    async def call(request: Request) -> Response:
-        name = request.query_params.get("with", "")
-        if name not in entrants:
-            raise ProblemError(422, f"with must be one of {', '.join(entrants)}, got {name!r}")
-        return _json(await entrants[name].outcome())
+def _add_routes(app: FastAPI, entrants: dict[str, _Entrant]) -> None:
+    @app.get("/call", responses=problem_responses(422))
+    async def call(variant: Annotated[str, Query(alias="with")]) -> dict[str, Any]:
+        if variant not in entrants:
+            raise ProblemError(422, f"with must be one of {', '.join(entrants)}, got {variant!r}")
+        return await entrants[variant].outcome()
 
-    async def tell(_: Request) -> Response:
+    @app.get("/stats")
+    async def tell() -> dict[str, Any]:
         by_name = {name: entrant.wire.attempts for name, entrant in entrants.items()}
-        return _json({"attempts": sum(by_name.values()), "attemptsBy": by_name})
-
-    return [Route("/call", call), Route("/stats", tell)]
-
-
-def _json(document: object) -> Response:
-    return Response(orjson.dumps(document), media_type="application/json")
+        return {"attempts": sum(by_name.values()), "attemptsBy": by_name}

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fault_proxy.faults.documents import AnyByteFault, AnyFault, AnyRequestFault
+from fault_proxy.faults.documents import AnyByteFault, AnyFault, AnyRequestFault, Refuse
 from fault_proxy.faults.verdict import Hit, judge
 from fault_proxy.faults.wire import as_wire
 
@@ -17,8 +17,8 @@ class ActiveFault:
     id: str
     fault: AnyFault  # its seed and its name are always set
     ends_at_s: float | None  # on the loop's clock; None: it stays
-    touched: int = 0  # connections or requests
-    arrived: int = 0  # requests that match
+    arrived: int = 0  # connections, or requests that match
+    touched: int = 0  # those that it did something to
     dice: random.Random = field(init=False, repr=False)
     standing_dice: random.Random = field(init=False, repr=False)
     timer: asyncio.TimerHandle | None = field(default=None, init=False, repr=False)
@@ -35,10 +35,8 @@ class ActiveFault:
         """
         dice = self.standing_dice if is_standing else self.dice
         roll, seed = dice.random(), dice.getrandbits(64)
-        if roll >= probability:
-            return None
-        self.touched += 1
-        return random.Random(seed)
+        self.arrived += 1
+        return random.Random(seed) if roll < probability else None
 
 
 class ActiveFaults:
@@ -121,7 +119,7 @@ class ActiveFaults:
     @property
     def concern_requests(self) -> bool:
         """Whether a request may be hit at all."""
-        return bool(self._on_requests)
+        return any(fault.may_hit for _, fault in self._on_requests)
 
     def hits(self, method: str, path: str) -> tuple[Hit, ...]:
         """Return the hits on a request that has just arrived."""
@@ -139,15 +137,22 @@ class ActiveFaults:
         if (active := self._by_id.get(fault_id)) is not None:
             active.touched += 1
 
+    @property
+    def applied(self) -> int:
+        """How many faults have been put on so far."""
+        return self._last_id
+
     def as_wire(self, active: ActiveFault) -> dict[str, object]:
-        """Return what /faults tells of a fault."""
+        """Return what /faults tells of a fault; who is refused cannot be counted."""
+        can_count = not isinstance(active.fault, Refuse)
         ends_at_s = active.ends_at_s
         left_s = None if ends_at_s is None else max(0.0, ends_at_s - self._loop.time())
         return {
             "id": active.id,
             **as_wire(active.fault),
             "leftS": left_s,
-            "touched": active.touched,
+            "arrived": active.arrived if can_count else None,
+            "touched": active.touched if can_count else None,
         }
 
     def _lease(self, active: ActiveFault, ttl_s: float | None) -> None:
@@ -163,5 +168,5 @@ class ActiveFaults:
         self._on_requests = tuple(
             (each, each.fault)
             for each in self._by_id.values()
-            if isinstance(each.fault, AnyRequestFault) and each.fault.may_hit
+            if isinstance(each.fault, AnyRequestFault)
         )

@@ -121,8 +121,8 @@ class HttpLink:
     def _begin(self, request: RequestHead) -> None:
         self._counts.requests += 1
         # A request that has passed in part can be hit no more.
-        may_be_hit = self._faults.concern_requests and not self._passed_of_head
-        hits = self._faults.hits(request.method, request.path) if may_be_hit else ()
+        is_whole = not self._passed_of_head
+        hits = self._faults.hits(request.method, request.path) if is_whole else ()
         exchange = Exchange(request, hits)
         self._exchanges.append(exchange)
         self._swallows = exchange.answer is not None

@@ -6,8 +6,8 @@
 An outcome rule runs in the load generator: what its class has to have is `loadgen.OutcomeCode`.
 """
 
-from lab.extensions.fault import FaultExtension, StillOn
+from lab.extensions.fault import CountingFault, FaultExtension, StillOn
 from lab.extensions.target import Target
 from loadgen import OutcomeCode, Reply
 
-__all__ = ["FaultExtension", "OutcomeCode", "Reply", "StillOn", "Target"]
+__all__ = ["CountingFault", "FaultExtension", "OutcomeCode", "Reply", "StillOn", "Target"]

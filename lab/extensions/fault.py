@@ -10,6 +10,16 @@ from lab.extensions.target import Target
 StillOn = Callable[[], Awaitable[bool]]  # is the fault still on?
 
 
+class CountingFault(Protocol):
+    """A fault in force that knows how many requests, or connections, it does something to."""
+
+    async def is_active(self) -> bool:
+        """Tell whether it still is on."""
+
+    async def touched(self) -> int:
+        """Return how many it has touched since it was applied."""
+
+
 class FaultExtension(Protocol):
     """A kind of fault. Its constructor takes the options of the file as keyword arguments.
 
@@ -23,7 +33,7 @@ class FaultExtension(Protocol):
 
     def applied(
         self, target: Target, chance: random.Random
-    ) -> AbstractAsyncContextManager[StillOn | None]:
+    ) -> AbstractAsyncContextManager[StillOn | CountingFault | None]:
         """Return what applies the fault when entered and reverts it when left.
 
         It is left however the run ends, always as if the block had gone well, so that reverting
@@ -35,5 +45,7 @@ class FaultExtension(Protocol):
 
         Returns:
             A context manager that yields a question, which is asked after each load: a run under a
-            fault that had gone does not count. None: it cannot have gone.
+            fault that had gone does not count. None: it cannot have gone. A fault that counts what
+            it touches yields both questions in one object: a run under a fault that has touched
+            nothing does not count either.
         """

@@ -11,8 +11,9 @@
     flush          a backing Redis emptied
     extension      a class of the user's own
 
-Each yields a check (`still_on`): is the fault still on? What the lab cannot revert, because it was
-killed, ends with the processes, which the keeper ends.
+Each yields what the fault in force can be asked (`applied`): whether it still is on, and what it
+has touched. What the lab cannot revert, because it was killed, ends with the processes, which the
+keeper ends.
 """
 
 import random
@@ -20,8 +21,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from lab.faults.applied import AppliedFault
 from lab.faults.burn import burn_fault
-from lab.faults.chaos import chaos_fault, is_off
+from lab.faults.chaos import chaos_fault
 from lab.faults.descriptors import files_fault
 from lab.faults.extension import extension_fault
 from lab.faults.flap import flap_fault
@@ -30,7 +32,6 @@ from lab.faults.link import link_fault
 from lab.faults.memory import memory_fault
 from lab.faults.process import process_fault
 from lab.faults.restart import restart_fault
-from lab.faults.still_on import StillOn
 from lab.running import RunningSystem
 from lab.spec.extensions import ExtensionFault
 from lab.spec.fault_documents import ChaosFault, LinkFault
@@ -45,7 +46,7 @@ from lab.spec.faults import (
     RestartFault,
 )
 
-_Applied = AbstractAsyncContextManager[StillOn]
+_Applied = AbstractAsyncContextManager[AppliedFault]
 _BY_KIND: Mapping[type, Callable[[Any, RunningSystem], _Applied]] = {
     BurnFault: burn_fault,
     FilesFault: files_fault,
@@ -79,4 +80,4 @@ def applied(
     return _BY_KIND[type(fault)](fault, system)
 
 
-__all__ = ["StillOn", "applied", "is_off"]
+__all__ = ["AppliedFault", "applied"]

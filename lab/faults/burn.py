@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
 from lab.spec.faults import BurnFault
 
@@ -13,7 +13,7 @@ _PROGRAM = "while True: pass"
 
 
 @asynccontextmanager
-async def burn_fault(fault: BurnFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def burn_fault(fault: BurnFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Keep cores busy beside the service, a process each.
 
     Raises:
@@ -29,7 +29,7 @@ async def burn_fault(fault: BurnFault, system: RunningSystem) -> AsyncIterator[S
         async def all_burn() -> bool:
             return all(neighbour.exit_code is None for neighbour in neighbours)
 
-        yield all_burn
+        yield UncountedFault(all_burn)
 
 
 def _usable_cores() -> int:

@@ -8,13 +8,13 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from lab.errors import NoValidData
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
 from lab.spec.faults import FilesFault
 
 
 @asynccontextmanager
-async def files_fault(fault: FilesFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def files_fault(fault: FilesFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Lower the soft limit of the service's processes, and put it back at the end.
 
     Raises:
@@ -34,7 +34,7 @@ async def files_fault(fault: FilesFault, system: RunningSystem) -> AsyncIterator
                 return False
             return resource.prlimit(process.pid, resource.RLIMIT_NOFILE) == lowered
 
-        yield is_low
+        yield UncountedFault(is_low)
     await system.start(system.system.service(fault.service))
 
 

@@ -5,12 +5,14 @@ import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from lab.errors import LabError, NoValidData
 from lab.extensions import Target
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault
 from lab.running import RunningSystem
 from lab.spec.extensions import ExtensionFault
+from lab.touches import Touches
 from loadgen.code import describe, load_object
 
 WITHIN_S = 10.0
@@ -19,7 +21,7 @@ WITHIN_S = 10.0
 @asynccontextmanager
 async def extension_fault(
     fault: ExtensionFault, system: RunningSystem, chance: random.Random
-) -> AsyncIterator[StillOn]:
+) -> AsyncIterator[AppliedFault]:
     """Enter what the fault's class makes, and leave it however the block ends.
 
     Raises:
@@ -29,18 +31,32 @@ async def extension_fault(
         made = load_object(fault.code)(**fault.options)
         context = made.applied(Target(fault.service, system), chance)
         async with asyncio.timeout(WITHIN_S):
-            question = await context.__aenter__()
-
-    async def still_on() -> bool:
-        with _blamed(fault, "could not say whether it is on"):
-            return question is None or bool(await question())
-
+            yielded = await context.__aenter__()
     try:
-        yield still_on
+        yield _Own(fault, yielded)
     finally:
         with _blamed(fault, "could not be reverted"):
             async with asyncio.timeout(WITHIN_S):
                 await context.__aexit__(None, None, None)
+
+
+class _Own:
+    """What the user's code has yielded: nothing, a question, or an object with two of them."""
+
+    def __init__(self, fault: ExtensionFault, yielded: object) -> None:
+        self._fault = fault
+        self._is_active: Any = getattr(yielded, "is_active", yielded)
+        self._touched: Any = getattr(yielded, "touched", None)
+
+    async def is_active(self) -> bool:
+        with _blamed(self._fault, "could not say whether it is on"):
+            return self._is_active is None or bool(await self._is_active())
+
+    async def touches(self) -> Touches | None:
+        with _blamed(self._fault, "could not say what it has touched"):
+            if self._touched is None:
+                return None
+            return Touches(touched=int(await self._touched()))
 
 
 @contextmanager

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
 from lab.spec.faults import FlapFault
 
 
 @asynccontextmanager
-async def flap_fault(fault: FlapFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def flap_fault(fault: FlapFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Stop the service at once, and go on starting and stopping it; leave it running.
 
     Raises:
@@ -24,7 +24,7 @@ async def flap_fault(fault: FlapFault, system: RunningSystem) -> AsyncIterator[S
         return not flapping.done()
 
     try:
-        yield is_flapping
+        yield UncountedFault(is_flapping)
     except BaseException:
         # The system comes down next: it is not started again for that.
         flapping.cancel()

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from lab.errors import NoValidData
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
 from lab.spec.faults import FlushFault
 
@@ -16,7 +16,7 @@ ANSWER_S = 5.0
 
 
 @asynccontextmanager
-async def flush_fault(fault: FlushFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def flush_fault(fault: FlushFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Empty the server; it may fill again at once.
 
     Raises:
@@ -34,4 +34,4 @@ async def flush_fault(fault: FlushFault, system: RunningSystem) -> AsyncIterator
     async def was_done() -> bool:
         return True
 
-    yield was_done
+    yield UncountedFault(was_done)

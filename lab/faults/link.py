@@ -4,17 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from lab.faults.applied import AppliedFault
 from lab.faults.chaos import LEASE_S, RENEW_EVERY_S
-from lab.faults.still_on import StillOn
 from lab.links.place import Place
 from lab.running import RunningSystem
 from lab.spec.fault_documents import LinkFault
+from lab.touches import Touches
 
 
 @asynccontextmanager
 async def link_fault(
     fault: LinkFault, system: RunningSystem, *, seed: int, persistent: bool = False
-) -> AsyncIterator[StillOn]:
+) -> AsyncIterator[AppliedFault]:
     """Put the fault on, keep its lease, and take it off at the end.
 
     Args:
@@ -31,7 +32,7 @@ async def link_fault(
     await kept.put_on()
     renewal = asyncio.create_task(kept.renew(persistent=persistent))
     try:
-        yield kept.is_on
+        yield kept
     finally:
         renewal.cancel()
         await asyncio.wait({renewal})
@@ -54,8 +55,11 @@ class _Kept:
             if not await self._place.renew(self._id, LEASE_S) and persistent:
                 await self.put_on()
 
-    async def is_on(self) -> bool:
+    async def is_active(self) -> bool:
         return await self._place.is_on(self._id)
+
+    async def touches(self) -> Touches | None:
+        return await self._place.touches(self._id)
 
     async def take_off(self) -> None:
         await self._place.take_off(self._id)

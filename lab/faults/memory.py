@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from lab.errors import NoValidData
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.keeper import OwnedProcess
 from lab.running import RunningSystem
 from lab.spec.faults import MemoryFault
@@ -21,7 +21,7 @@ _KIB_PER_MIB = 1024
 
 
 @asynccontextmanager
-async def memory_fault(fault: MemoryFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def memory_fault(fault: MemoryFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Hold the memory beside the service; it is all held when the block begins.
 
     Raises:
@@ -42,7 +42,7 @@ async def memory_fault(fault: MemoryFault, system: RunningSystem) -> AsyncIterat
 
     try:
         await _until_held(neighbour, fault.mib)
-        yield is_held
+        yield UncountedFault(is_held)
     finally:
         await system.end_beside(neighbour)
 

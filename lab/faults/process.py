@@ -5,7 +5,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
 from lab.spec.faults import ProcessFault
 
@@ -14,7 +14,7 @@ LOOK_EVERY_S = 0.005
 
 
 @asynccontextmanager
-async def process_fault(fault: ProcessFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def process_fault(fault: ProcessFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Take the process away and give it back at the end, ready again.
 
     Raises:
@@ -25,7 +25,7 @@ async def process_fault(fault: ProcessFault, system: RunningSystem) -> AsyncIter
     service = system.system.service(name)
     await _take_away(fault, system)
     try:
-        yield lambda: _is_away(fault, system)
+        yield UncountedFault(lambda: _is_away(fault, system))
     except BaseException:
         # The system comes down next: it is not started again for that, but nothing stays paused.
         if fault.kind == "pause":

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.faults.still_on import StillOn
+from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
 from lab.spec.faults import RestartFault
 
 
 @asynccontextmanager
-async def restart_fault(fault: RestartFault, system: RunningSystem) -> AsyncIterator[StillOn]:
+async def restart_fault(fault: RestartFault, system: RunningSystem) -> AsyncIterator[AppliedFault]:
     """Restart the service and wait until it is ready.
 
     Raises:
@@ -24,5 +24,5 @@ async def restart_fault(fault: RestartFault, system: RunningSystem) -> AsyncIter
     async def is_the_restarted_one() -> bool:
         return system.process(fault.service) is restarted and restarted.exit_code is None
 
-    yield is_the_restarted_one
+    yield UncountedFault(is_the_restarted_one)
     await system.start(service)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from console import say
 from lab.errors import UsageError
 from lab.init.first_files import experiment_text, system_text
 from lab.spec.problems import FileError
@@ -54,8 +55,7 @@ def init_command(options: InitOptions) -> int:
 
 def _ask(question: str, usual: str | None) -> str:
     hint = f" [{usual}]" if usual else ""
-    sys.stdout.write(f"{question}{hint}: ")
-    sys.stdout.flush()
+    say(f"{question}{hint}: ", end="")
     line = sys.stdin.readline()
     if not line:
         raise UsageError("no answer came; say it with --run or --url, --path and --out")
@@ -107,5 +107,5 @@ def _say_what_next(folder: Path, url: str | None) -> None:
     allow = "" if is_loopback(host) else f" --allow-host {host}"
     experiment = shlex.quote(str(folder / EXPERIMENT_FILE))
     system = shlex.quote(str(folder / SYSTEM_FILE))
-    print(f"wrote {system} and {experiment}; run them with:")
-    print(f"  python -m lab run {experiment}{allow}")
+    say(f"wrote {system} and {experiment}; run them with:")
+    say(f"  python -m lab run {experiment}{allow}")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from lab.touches import Touches
+
 
 class Place(Protocol):
     """Where a link's traffic passes and can be made sick.
@@ -29,6 +31,12 @@ class Place(Protocol):
 
     async def is_clear(self) -> bool:
         """Tell whether none is on."""
+
+    async def touches(self, fault_id: str) -> Touches | None:
+        """Return what a fault has done so far; None where nobody can count that."""
+
+    async def foreign_faults(self, where: str) -> str:
+        """Return in words what others have put on *where* since the last look; empty: nothing."""
 
     async def connections(self) -> int | None:
         """Return how many connections have come so far; None where nobody counts."""

@@ -36,6 +36,7 @@ class Site:
     addresses: Mapping[str, str]  # `rates.url`, `rates.port`, ...
     keeper: Keeper
     http: httpx.AsyncClient
+    fresh_http: httpx.AsyncClient  # with a connection for each question
     logs: Path
 
 

@@ -9,6 +9,7 @@
 Its toxics have no lease: `toxiproxy_guard` removes the proxies of a lab that was killed.
 """
 
+import asyncio
 import itertools
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -39,6 +40,7 @@ class ToxiproxyPlace:
         self._path = f"/proxies/{quote(name, safe='')}"
         self._ids = itertools.count(1)
         self._toxics: dict[str, tuple[str, ...]] = {}  # fault -> its toxics; none: it is disabled
+        self._turn = asyncio.Lock()  # no look between a fault's end and our note of it
 
     async def make(self, upstream: str) -> None:
         """Make the proxy, listening on a free loopback port, in front of `host:port`.
@@ -77,13 +79,14 @@ class ToxiproxyPlace:
 
     async def take_off(self, fault_id: str) -> None:
         """Remove a fault's toxics, or enable the proxy again once nothing disables it."""
-        names = self._toxics.pop(fault_id, None)
-        if names is None:
-            return
-        for name in names:
-            await self._try("DELETE", f"{self._path}/toxics/{name}")
-        if not names and () not in self._toxics.values():
-            await self._try("POST", self._path, {"enabled": True})
+        async with self._turn:
+            names = self._toxics.pop(fault_id, None)
+            if names is None:
+                return
+            for name in names:
+                await self._try("DELETE", f"{self._path}/toxics/{name}")
+            if not names and () not in self._toxics.values():
+                await self._try("POST", self._path, {"enabled": True})
 
     async def is_on(self, fault_id: str) -> bool:
         """Tell whether the server says so."""
@@ -96,6 +99,21 @@ class ToxiproxyPlace:
     async def is_clear(self) -> bool:
         """Tell whether the proxy is enabled and without toxics."""
         return await self._state() == (True, set())
+
+    async def touches(self, fault_id: str) -> None:
+        """Return None: the server counts nothing."""
+        del fault_id
+
+    async def foreign_faults(self, where: str) -> str:
+        """Compare the proxy's toxics, and whether it is enabled, with what the lab asked for."""
+        async with self._turn:
+            enabled, toxics = await self._state()
+            own = {name for names in self._toxics.values() for name in names}
+            may_be_disabled = () in self._toxics.values()
+        if enabled is None or ((enabled or may_be_disabled) and toxics <= own):
+            return ""
+        what = ", ".join(sorted(toxics - own)) or "the proxy is disabled"
+        return f"somebody else's fault is on {where} ({what})"
 
     async def connections(self) -> int | None:
         """Return None: the server counts none."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lab.spec.faults import Condition
 from lab.summary import CellSummary, Spread
 from lab.sweep import SweepRow
 from lab.verdicts import Outcome, Verdict
@@ -17,6 +18,7 @@ class Report:
     classes: tuple[str, ...]  # outcome classes without `error`, in the order of the columns
     summaries: tuple[CellSummary, ...]
     names: tuple[str, ...] = ()  # of the requests of a mix
+    conditions: tuple[Condition, ...] = ()  # of the cells: what their faults are
     sweep: tuple[SweepRow, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     outcomes: tuple[Outcome, ...] = ()

@@ -3,9 +3,11 @@
 from collections import Counter
 
 from lab.reports.content import Report
-from lab.reports.numbers import write, write_plain, write_share
+from lab.reports.numbers import write_plain, write_share
 from lab.reports.wording import Words
 from lab.verdicts import Agreement, Outcome, Verdict
+
+MOST_DECIMALS = 15  # of a share in percent; a float has no more
 
 
 def remarks(report: Report, words: Words) -> list[str]:
@@ -36,7 +38,8 @@ def _on_runs(report: Report, words: Words) -> list[str]:
                 "- " + line.format(cell=cell, runs=summary.runs, requests=summary.requests)
             )
         if summary.marked:
-            lines.append("- " + words.marked_line.format(cell=cell, marked=summary.marked))
+            why = "; ".join(summary.why)
+            lines.append("- " + words.marked_line.format(cell=cell, marked=summary.marked, why=why))
     return lines
 
 
@@ -59,7 +62,7 @@ def _outside(verdict: Verdict, words: Words) -> str:
     return line.format(
         cell=_cell(band.fault, band.client, words),
         figure=words.heading(band.figure),
-        value="" if verdict.value is None else write(band.figure, verdict.value, words),
+        value="" if verdict.value is None else write_plain(verdict.value, words),
         low=write_plain(band.low, words),
         high=write_plain(band.high, words),
         published=write_plain(band.published, words),
@@ -82,12 +85,25 @@ def _on_expectations(report: Report, words: Words) -> list[str]:
 
 def _failed(outcome: Outcome, words: Words) -> str:
     expected = outcome.expectation
-    write_bound = write_share if expected.is_share else write_plain
-    value = words.missing if outcome.value is None else write_bound(outcome.value, words)
+    if expected.is_share:
+        bound = f"{write_plain(100 * expected.value, words)} %"
+    else:
+        bound = write_plain(expected.value, words)
+    value = words.missing
+    if outcome.value is not None:
+        value = _beside(bound, outcome.value, words, is_share=expected.is_share)
     return words.fail_line.format(
         cell=_cell(outcome.fault, outcome.client, words),
         figure=words.heading(expected.figure),
-        value=value,
+        value=words.of_one_run.format(value=value) if outcome.is_of_one_run else value,
         comparison=expected.comparison,
-        bound=write_bound(expected.value, words),
+        bound=bound,
     )
+
+
+def _beside(bound: str, value: float, words: Words, *, is_share: bool) -> str:
+    """Return a value that does not keep *bound*, with as many decimals as it takes to see that."""
+    if not is_share:
+        return write_plain(value, words)
+    texts = (write_share(value, words, decimals=decimals) for decimals in range(2, MOST_DECIMALS))
+    return next((text for text in texts if text != bound), write_plain(value, words))

@@ -1,13 +1,17 @@
-"""Tables below the main one: the requests of a mix apart, and what a sweep came to."""
+"""Tables below the main one: requests of a mix, what faults touched, what a sweep came to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.reports.content import Report
-from lab.reports.numbers import write, write_share
+from lab.reports.numbers import write, write_share, write_share_spread, write_spread
 from lab.reports.wording import Words
 from lab.spec.expectations import REQUEST_FIGURES
+from lab.spec.faults import label
+from lab.spec.outcome import TOUCH_FIGURES
+from lab.summary import Spread
 from lab.sweep import COSTS, SweepRow
+from lab.touches import column, may_count
 from loadgen.outcomes import ERROR_CLASS
 
 
@@ -26,6 +30,17 @@ def small_tables(report: Report, words: Words) -> Iterator[SmallTable]:
     """Yield the tables that the report has reason for."""
     if report.names:
         yield _by_request(report, words)
+    if touched := tuple(_touched_rows(report, words)):
+        yield SmallTable(
+            title=words.by_touched,
+            headings=(
+                *(words.fault, words.client, words.of_fault),
+                *(words.heading(figure) for figure in TOUCH_FIGURES),
+            ),
+            rows=touched,
+            names=3,
+            note=words.how_to_read_touched,
+        )
     for sweep in dict.fromkeys(row.client.sweep for row in report.sweep):
         rows = [row for row in report.sweep if row.client.sweep == sweep]
         yield _of_sweep(sweep, rows, report.classes, words)
@@ -40,7 +55,7 @@ def _by_request(report: Report, words: Words) -> SmallTable:
             (
                 *(words.name(each) for each in (summary.fault, summary.client)),
                 name,
-                *(_median(report, place, f"{name}.{figure}", words) for figure in figures),
+                *(_of_request(report, place, f"{name}.{figure}", words) for figure in figures),
             )
             for place, summary in enumerate(report.summaries)
             for name in report.names
@@ -49,9 +64,39 @@ def _by_request(report: Report, words: Words) -> SmallTable:
     )
 
 
-def _median(report: Report, place: int, figure: str, words: Words) -> str:
-    spread = report.summaries[place].figures.get(figure)
-    return words.missing if spread is None else write(figure, spread.median, words)
+def _touched_rows(report: Report, words: Words) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each fault of a cell that tells what it touched."""
+    faults = {each.name: may_count(each.faults) for each in report.conditions}
+    for summary in report.summaries:
+        for number, fault in enumerate(faults.get(summary.fault, ())):
+            figures = {each: summary.figures.get(column(each, number)) for each in TOUCH_FIGURES}
+            if figures["touched"] is not None:
+                yield (
+                    *(words.name(each) for each in (summary.fault, summary.client)),
+                    label(fault),
+                    *(_figure(figure, spread, words) for figure, spread in figures.items()),
+                )
+
+
+def _figure(figure: str, spread: Spread | None, words: Words) -> str:
+    """Return for instance `61, 55-66`; empty where there is no such figure."""
+    if spread is None:
+        return ""
+    return _with_ends(write(figure, spread.median, words), write_spread(figure, spread, words))
+
+
+def _of_request(report: Report, place: int, figure: str, words: Words) -> str:
+    return _figure(figure, report.summaries[place].figures.get(figure), words) or words.missing
+
+
+def _share(spread: Spread | None, words: Words) -> str:
+    if spread is None:
+        return words.missing
+    return _with_ends(write_share(spread.median, words), write_share_spread(spread, words))
+
+
+def _with_ends(median: str, ends: str) -> str:
+    return f"{median}, {ends}" if ends else median
 
 
 def _of_sweep(
@@ -69,15 +114,11 @@ def _of_sweep(
 
 
 def _sweep_row(row: SweepRow, classes: tuple[str, ...], words: Words) -> tuple[str, ...]:
-    shares = (row.shares.get(name) for name in (*classes, ERROR_CLASS))
     costs = ((cost, row.costs.get(cost)) for cost in COSTS)
     return (
         words.name(row.fault),
         *row.client.settings.values(),
-        *(
-            words.missing if share is None else write_share(round(share, 3), words)
-            for share in shares
-        ),
+        *(_share(row.shares.get(name), words) for name in (*classes, ERROR_CLASS)),
         *(words.missing if value is None else write(cost, value, words) for cost, value in costs),
         words.yes if row.is_unbeaten else "",
     )

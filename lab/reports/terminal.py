@@ -1,10 +1,11 @@
 """The report on the terminal, wide or narrow, with colours or without."""
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,17 @@ _STYLES = {
     Agreement.OUTSIDE: "bold red",
     Agreement.NOT_AVAILABLE: "bold red",
 }
+
+
+def as_text(renderable: RenderableType) -> str:
+    """Return what the terminal would show, in its width and colours, without the last line end."""
+    terminal = Console()
+    # A file of its own: even a capture writes nothing to the terminal's, which a full disk refuses.
+    page = io.TextIOWrapper(io.BytesIO(), encoding=terminal.encoding)
+    console = Console(file=page, width=terminal.width, force_terminal=terminal.is_terminal)
+    with console.capture() as captured:
+        console.print(renderable)
+    return captured.get().removesuffix("\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,12 +24,16 @@ class Words:
     all_hold: str
     some_fail: str
     fail_line: str
+    of_one_run: str  # the value of an expectation that every run has to meet
     usual_runs: str
     other_runs_line: str
     marked_line: str
     how_to_read: str
     request: str
     by_request: str
+    of_fault: str
+    by_touched: str
+    how_to_read_touched: str
     of_sweep: str
     unbeaten: str
     yes: str
@@ -64,6 +68,9 @@ ENGLISH = Words(
             "max_ms": "Max, ms",
             "requests_per_s": "Req/s",
             "attempts_per_request": "Attempts/ request",
+            "touched": "Touched",
+            "share_hit": "Share hit",
+            "share_asked": "Share asked",
         }
     ),
     missing="n/a",
@@ -76,15 +83,22 @@ ENGLISH = Words(
     all_hold="All {count} checks of expectations hold.",
     some_fail="{failed} of {count} checks of expectations do not hold:",
     fail_line="{cell}, {figure}: {value}, expected {comparison} {bound}",
+    of_one_run="{value} in one of the runs",
     usual_runs="Each cell: runs {runs}, requests a run {requests}.",
     other_runs_line="{cell}: runs {runs}, requests a run {requests}",
-    marked_line="{cell}: marked runs left out (cut short or saturated): {marked}",
+    marked_line="{cell}: runs that do not count: {marked}; {why}",
     how_to_read=(
         "Medians of the runs, with the lowest and the highest of them; in brackets the published "
         "figure. Attempts: calls sent to the service under fault."
     ),
     request="Request",
     by_request="Each request of the mix",
+    of_fault="What was on",
+    by_touched="What the faults touched",
+    how_to_read_touched=(
+        "Touched: in each run, requests or (for faults of bytes) connections to which the fault "
+        "did something. Share hit: of those that the fault could have hit."
+    ),
     of_sweep="What each setting of {sweep} buys and costs",
     unbeaten="Unbeaten",
     yes="yes",
@@ -110,6 +124,9 @@ UKRAINIAN = Words(
             "max_ms": "Макс., мс",
             "requests_per_s": "Зап./с",
             "attempts_per_request": "Спроб/ запит",
+            "touched": "Зачеплено",
+            "share_hit": "Частка влучань",
+            "share_asked": "Задана частка",
         }
     ),
     missing="н/д",
@@ -124,16 +141,22 @@ UKRAINIAN = Words(
     all_hold="Усі перевірки очікувань ({count}) пройдено.",
     some_fail="Не пройдено {failed} з {count} перевірок очікувань:",
     fail_line="{cell}, {figure}: {value}, очікувано {comparison} {bound}",
+    of_one_run="{value} в одному із запусків",
     usual_runs="У кожному рядку: запусків {runs}, запитів у запуску {requests}.",
     other_runs_line="{cell}: запусків {runs}, запитів у запуску {requests}",
-    marked_line="{cell}: не враховано позначених запусків (обірваних або з перевантаженим"
-    " генератором): {marked}",
+    marked_line="{cell}: запусків, що не враховано: {marked}; {why}",
     how_to_read=(
         "Медіани запусків, найменше й найбільше значення; у дужках надруковане значення. "
         "Спроби: виклики до сервісу зі збоями."
     ),
     request="Запит",
     by_request="Кожен запит суміші",
+    of_fault="Що було ввімкнено",
+    by_touched="Що зачепили збої",
+    how_to_read_touched=(
+        "Зачеплено: запити або (для збоїв на рівні байтів) з'єднання, з якими збій щось зробив за "
+        "один запуск. Частка влучань: з тих, у які збій міг влучити."
+    ),
     of_sweep="Що дає й чого коштує кожне налаштування {sweep}",
     unbeaten="Неперевершене",
     yes="так",

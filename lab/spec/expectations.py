@@ -76,7 +76,7 @@ class Override(Sized):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A bound on a figure's median in every cell that matches.
+    """A bound on a figure's median in every cell that matches; none and all are of every run.
 
     `figure` is an outcome class or `error` (as a share of requests, 0..1, if `is_share`, else a
     count), or one of `SPEED_FIGURES`.
@@ -88,6 +88,16 @@ class Expectation:
     is_share: bool = False
     fault: str | None = None
     client: str | None = None
+
+    @property
+    def says_none(self) -> bool:
+        """Whether it allows nothing at all, in any run: one of five would not move the median."""
+        return self.value == 0 and self.comparison in {"==", "<="}
+
+    @property
+    def says_all(self) -> bool:
+        """Whether it wants all requests of all runs."""
+        return self.is_share and self.value == 1 and self.comparison in {"==", ">="}
 
 
 def counted(text: str) -> tuple[float, bool]:

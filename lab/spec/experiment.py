@@ -14,7 +14,13 @@ from lab.spec.clients import ClientsField
 from lab.spec.expectations import ExpectField, OverridesField, PublishedFigure
 from lab.spec.fault_documents import LinkFault
 from lab.spec.faults import FAULT_EXAMPLE, ConditionsField
-from lab.spec.load import REQUEST_EXAMPLE, LoadField
+from lab.spec.load import (
+    REQUEST_EXAMPLE,
+    STEADY_STATE_EXAMPLE,
+    LoadField,
+    SteadyState,
+    SteadyStateField,
+)
 from lab.spec.models import Spec, made, reading_of, says
 from lab.spec.outcome import OUTCOME_EXAMPLE, OutcomeField
 from lab.spec.problems import Wrong
@@ -60,6 +66,13 @@ class Experiment(Spec):
     clients: Annotated[
         ClientsField, says("{raw: {}}", "[what varies on the calling side](#clients-and-sweeps)")
     ]
+    steady_state: Annotated[
+        SteadyStateField,
+        says(
+            STEADY_STATE_EXAMPLE,
+            "[requests that try the healthy system](#steady-state) before each cell, or `none`",
+        ),
+    ] = SteadyState()
     warmup: Annotated[Warmup, says("1", "loads before the first measured one, in each cell")] = 0
     repeats: Annotated[Repeats, says("5", "measured loads in each cell, up to 1000")] = 1
     conditions: Annotated[

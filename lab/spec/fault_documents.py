@@ -54,6 +54,11 @@ class ChaosFault:
     service: str
     document: Mapping[str, object]
 
+    @property
+    def has_effect(self) -> bool:
+        """Whether any request can be touched at all."""
+        return any(self.document.get(to_camel(name)) for name in ChaosDocument.EFFECTS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkFault:

@@ -6,7 +6,7 @@ in `fault_proxy.faults.documents`, and what a service does to itself a field of 
 
 import functools
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -185,6 +185,28 @@ def go_together(one: Fault, other: Fault) -> bool:
     if isinstance(one, _BESIDE) or isinstance(other, _BESIDE):
         return True
     return isinstance(one, _INSIDE) and isinstance(other, _INSIDE)
+
+
+def label(fault: Fault) -> str:
+    """Return what a fault is and where, for people: `chaos at rates, match path /x`."""
+    match fault:
+        case ChaosFault():
+            what = f"chaos at {fault.service}"
+        case LinkFault():
+            what = f"{fault.document['kind']} on {fault.link}"
+        case _:
+            return f"{fault.kind} at {fault.service}"
+    match = fault.document.get("match")
+    words = [f"{key} {value}" for key, value in match.items()] if isinstance(match, Mapping) else []
+    return f"{what}, match {' '.join(words)}" if words else what
+
+
+def asked_share(fault: Fault) -> float | None:
+    """Return the share of requests or connections to be hit; None for all, or an unknown one."""
+    if not isinstance(fault, ChaosFault | LinkFault):
+        return None
+    share = fault.document.get("failure" if isinstance(fault, ChaosFault) else "probability")
+    return float(share) if isinstance(share, int | float) and share < 1 else None
 
 
 def can_have(kind: str) -> tuple[Callable[[Service], bool], str]:

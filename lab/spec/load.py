@@ -29,9 +29,11 @@ from lab.spec.quantities import (
     name,
     one_of,
     text,
+    whole,
     whole_number,
+    written,
 )
-from lab.spec.yaml_tree import MappingNode, Node, Scalar, read_text
+from lab.spec.yaml_tree import MappingNode, Node, Scalar, describe, read_text
 from loadgen import TimeOuts
 from loadgen.quantities import show
 
@@ -41,6 +43,7 @@ MAX_WORKERS = 1000
 MAX_BODY_BYTES = 8_000_000  # of all bodies of a request together
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 REQUEST_EXAMPLE = "GET {front.url}/convert"
+STEADY_STATE_EXAMPLE = "{requests: 20}"
 _DEFAULT_TIMEOUT_S = 60.0
 _LAST_PORT = 65_535
 _MAX_SEED = 10**9
@@ -89,12 +92,24 @@ class Load:
     time_outs: TimeOuts = field(  # of one request; longer than those of any policy under test
         default_factory=lambda: TimeOuts(connect_s=60.0, whole_s=60.0)
     )
+    keep_alive: bool = True  # whether connections are used again; else each request has its own
     locust: LocustWorkers | None = None  # None: the lab's own generator sends it
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the requests of a mix; none for a load of one request."""
         return tuple(request.name for request in self.mix) if len(self.mix) > 1 else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteadyState:
+    """The requests with which the healthy system is tried before each cell, none of which may fail.
+
+    They have a second use: a circuit breaker's window is not empty when the fault comes.
+    """
+
+    requests: int = 20  # >= 1
+    request: Request | None = None  # of its own, which any 2xx answers; None: those of the load
 
 
 class Sized(Spec):
@@ -308,6 +323,13 @@ def _address(node: Node) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def _kept_or_not(node: Node) -> str:
+    value = written(node)
+    if value not in {"kept", "per_request"}:
+        raise Wrong(f"must be kept or per_request, got {describe(node)}")
+    return value
+
+
 class LoadKeys(Sized):
     """The keys of a `load`; `load` is what they say together."""
 
@@ -356,6 +378,15 @@ class LoadKeys(Sized):
             "the same apart: `connect`, `first_byte`, `whole` (in place of `timeout`)",
         ),
     ] = None
+    connections: Annotated[
+        Literal["kept", "per_request"],
+        reads(_kept_or_not, schema=Literal["kept", "per_request"]),
+        says(
+            "per_request",
+            "`kept`: a connection is used again for the next request, if the service allows it; "
+            "`per_request`: each request has its own",
+        ),
+    ] = "kept"
     engine: Annotated[
         Literal["own", "locust"],
         one_of(("own", "locust"), kind="engine", schema=Literal["own", "locust"]),
@@ -407,6 +438,7 @@ class LoadKeys(Sized):
             tasks=self.tasks,
             rate_per_s=self.rate_per_s,
             time_outs=self._time_outs(),
+            keep_alive=self.connections == "kept",
             locust=self._locust(),
         )
 
@@ -481,4 +513,67 @@ LoadField = Annotated[
         lambda node, info: LoadKeys.model_validate(node, context=info.context).load(),
         schema=LoadKeys,
     ),
+]
+
+
+def _tries(node: Node) -> int:
+    if isinstance(node, Scalar) and node.text == "0":
+        raise Wrong('must be at least 1, got "0"', advice="write steady_state: none to send none")
+    return int(whole(1, MAX_REQUESTS)(node))
+
+
+class SteadyStateKeys(Spec):
+    """The keys of a `steady_state`."""
+
+    requests: Annotated[
+        int,
+        reads(_tries, schema=Annotated[int, Field(ge=1, le=MAX_REQUESTS)]),
+        says("20", "how many, from 1"),
+    ] = SteadyState().requests
+    request: Annotated[
+        RequestLine | None,
+        says(
+            REQUEST_EXAMPLE,
+            "a method and an address, as in the load, in place of the load's; it has the client's "
+            "query and headers. Any 2xx is a success, whatever the experiment's rule says of it",
+        ),
+    ] = None
+    headers: Annotated[
+        Headers, Entry(example="uk"), says("{accept: application/json}", "of that request")
+    ] = {}
+    body: Annotated[Bodies, says("'{\"amount\": 100}'", "of that request")] = ()
+
+    @classmethod
+    def key_problems(cls, node: MappingNode, *, is_complete: bool) -> Iterator[Wrong]:
+        """Yield what is of a request that is not there."""
+        for key in ("headers", "body"):
+            if key in node and "request" not in node:
+                what = f"{key} is for a request of its own"
+                yield Wrong(what, name="", advice=f"add request, or remove {key}", at=key)
+        if is_complete and not node:
+            advice = f"write e.g. steady_state: {STEADY_STATE_EXAMPLE}"
+            yield Wrong("says nothing, got {}", advice=advice)
+
+    def steady_state(self) -> SteadyState:
+        """Return what the keys say together."""
+        if self.request is None:
+            return SteadyState(requests=self.requests)
+        own = _request(self.request, self.body, self.headers)
+        return SteadyState(requests=self.requests, request=own)
+
+
+def _read_steady_state(node: Node, info: ValidationInfo) -> SteadyState | None:
+    if isinstance(node, MappingNode):
+        return SteadyStateKeys.model_validate(node, context=info.context).steady_state()
+    if isinstance(node, Scalar) and node.text == "none":
+        return None
+    raise Wrong(
+        f"must be none, or say its requests, got {describe(node)}",
+        advice=f"write none, or e.g. {STEADY_STATE_EXAMPLE}",
+    )
+
+
+SteadyStateField = Annotated[
+    SteadyState | None,
+    made(_read_steady_state, schema=SteadyStateKeys | Literal["none"]),
 ]

@@ -3,6 +3,8 @@
 It goes over the models with the tree beside them, which knows where each name stands.
 """
 
+from collections.abc import Iterable
+
 from lab.links.toxics import UnsupportedError, toxics_of
 from lab.spec.expectations import FIGURES, REQUEST_FIGURES, Names
 from lab.spec.experiment import Experiment
@@ -30,6 +32,8 @@ def check_names(
     """
     system = experiment.system
     _check_load(experiment, mapping(node["load"]), problems)
+    if isinstance(node.get("steady_state"), MappingNode):
+        _check_request_lines([mapping(node["steady_state"])], system, problems)
     _check_clients(mapping(node["clients"]), system, problems)
     for fault, at in reading.faults:
         check_fault(fault, at, system, problems)
@@ -63,12 +67,8 @@ def _check_toxiproxy(fault: LinkFault) -> None:
 
 def _check_load(experiment: Experiment, node: MappingNode, problems: Problems) -> None:
     """Note requests to no service, and a load that does not fit what is sent when."""
-    known = addresses(each.name for each in experiment.system.services if each.speaks_http)
     mixed = mapping(node["mix"]).values() if "mix" in node else ()
-    for request in (node, *map(mapping, mixed)):
-        if "request" in request:
-            with problems.at("request", request["request"].place):
-                check_template(line(request["request"]), known)
+    _check_request_lines([node, *map(mapping, mixed)], experiment.system, problems)
     timeline = experiment.timeline
     fitting = {"requests", "for", "tasks", "rate"}
     if timeline is not None:
@@ -80,6 +80,14 @@ def _check_load(experiment: Experiment, node: MappingNode, problems: Problems) -
     for key, other, example in (("requests", "for", "200"), ("tasks", "rate", "4")):
         if key in fitting and not {key, other} & fitting & node.keys():
             problems.add(node.place, f"{key} is missing; write e.g. {key}: {example}")
+
+
+def _check_request_lines(nodes: Iterable[MappingNode], system: System, problems: Problems) -> None:
+    known = addresses(each.name for each in system.services if each.speaks_http)
+    for node in nodes:
+        if "request" in node:
+            with problems.at("request", node["request"].place):
+                check_template(line(node["request"]), known)
 
 
 def _check_clients(node: MappingNode, system: System, problems: Problems) -> None:

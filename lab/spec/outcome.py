@@ -22,7 +22,7 @@ from lab.spec.problems import Wrong
 from lab.spec.quantities import Name, line, name, written
 from lab.spec.yaml_tree import ListNode, Node, describe
 from loadgen import BodyPatternRule, HeaderRule, JsonFieldRule, OutcomeRule, StatusRule
-from loadgen.outcomes import ERROR_CLASS
+from loadgen.outcomes import ERROR_CLASS, GENERATOR_ERROR
 from loadgen.quantities import show
 
 Value = TypeVar("Value")
@@ -37,10 +37,13 @@ SPEED_FIGURES = (  # columns of a run beside its outcome classes that may be bou
     "requests_per_s",
     "attempts_per_request",
 )
+TOUCH_FIGURES = ("touched", "share_hit", "share_asked")  # of each fault that tells them
 RESERVED = (  # columns of runs.csv that an outcome class must not be called
-    *("started_utc", "fault", "client", "repeat", "requests", "tasks", "asked_per_s", ERROR_CLASS),
+    *("started_utc", "fault", "client", "repeat", "requests", "tasks", "asked_per_s"),
+    *(ERROR_CLASS, GENERATOR_ERROR),
     *SPEED_FIGURES,
     *("mean", "p50", "p95", "p99", "max", "runs", "duration_s", "attempts", "note", "request"),
+    *TOUCH_FIGURES,
 )
 _STATUS = re.compile(r"[1-5](\d\d|xx)")
 

@@ -19,7 +19,7 @@ from lab.spec.clients import ClientKeys
 from lab.spec.experiment import Experiment
 from lab.spec.fault_documents import CHAOS_KEYS, LINK_KEYS
 from lab.spec.faults import KINDS
-from lab.spec.load import LoadKeys
+from lab.spec.load import STEADY_STATE_EXAMPLE, LoadKeys, SteadyState, SteadyStateKeys
 from lab.spec.models import Spec
 from lab.spec.outcome import RULES
 from lab.spec.system import Service, System
@@ -148,9 +148,11 @@ def _infos(model: type[Spec]) -> dict[str, FieldInfo]:
 def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
+    if isinstance(info.default, SteadyState):
+        return f"`{STEADY_STATE_EXAMPLE}`"
     if isinstance(info.default, float):
         return f"`{info.default:g} s`"
-    return f"`{info.default}`" if isinstance(info.default, int | str) else ""
+    return f"`{info.default}`" if isinstance(info.default, int | str) else "none"
 
 
 def _example(info: FieldInfo) -> str:
@@ -166,6 +168,7 @@ _TABLES: Mapping[str, Callable[[], str]] = {
     "service": lambda: key_table(Service),
     "experiment": lambda: key_table(Experiment),
     "load": lambda: key_table(LoadKeys),
+    "steady_state": lambda: key_table(SteadyStateKeys),
     "client": lambda: key_table(ClientKeys),
     "chaos": chaos_table,
     "link": link_table,

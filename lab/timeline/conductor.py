@@ -4,12 +4,16 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from lab.faults import applied
 from lab.running import RunningSystem
 from lab.spec.timeline import Event
 from lab.timeline.clock import TimelineClock
 from lab.timeline.phases import Span
+
+if TYPE_CHECKING:
+    from lab.touches import Touches
 
 Note = Callable[..., None]  # the name of what happened, then its fields
 
@@ -19,6 +23,7 @@ class Conductor:
 
     Attributes:
         spans: when each event that is over truly was on.
+        touches: by event what each of its faults did.
         ended_early: the names of those whose faults were gone before they were taken off.
     """
 
@@ -26,6 +31,7 @@ class Conductor:
         self, system: RunningSystem, clock: TimelineClock, chance: random.Random, note: Note
     ) -> None:
         self.spans: dict[str, Span] = {}
+        self.touches: dict[str, list[Touches | None]] = {}
         self.ended_early: list[str] = []
         self._system = system
         self._clock = clock
@@ -49,14 +55,15 @@ class Conductor:
         await self._clock.until(event.at_s)
         asked_s = self._clock.now_s()
         async with AsyncExitStack() as faults:
-            checks = [
+            on = [
                 await faults.enter_async_context(applied(fault, self._system, chance))
                 for fault in event.faults
             ]
             on_s = self._clock.now_s()
             self._tell("event.on", event, asked_s=asked_s, at_s=on_s)
             await self._clock.until(event.end_s)
-            if not all([await is_on() for is_on in checks]):
+            self.touches[event.name] = [await fault.touches() for fault in on]
+            if not all([await fault.is_active() for fault in on]):
                 self.ended_early.append(event.name)
             ending_s = self._clock.now_s()
         off_s = self._clock.now_s()

@@ -9,8 +9,9 @@ from lab.spec.timeline import WHOLE, Timeline
 from lab.timeline.breaker import Reading
 from lab.timeline.phases import Span, row_names, stretches
 from lab.timeline.recovery import EVENT_FIGURES, event_figures
+from lab.touches import columns_for
 from loadgen import Sample, Samples, summarise
-from loadgen.outcomes import ERROR_CLASS
+from loadgen.outcomes import ERROR_CLASS, GENERATOR_ERROR
 
 LATE_S = 0.1  # a request that was sent later than this after it was due had no free connection
 REQUESTS = "requests"
@@ -31,11 +32,12 @@ class Observed:
     readings: Sequence[Reading]  # of the breaker
 
 
-def figure_names(classes: Sequence[str]) -> tuple[str, ...]:
+def figure_names(classes: Sequence[str], timeline: Timeline) -> tuple[str, ...]:
     """Return every figure that a row can have, in the order of the columns."""
     return (
-        *(REQUESTS, *classes, ERROR_CLASS, *SPEED_FIGURES),
+        *(REQUESTS, *classes, ERROR_CLASS, GENERATOR_ERROR, *SPEED_FIGURES),
         *(*SENDING_FIGURES, *BUDGET_FIGURES, *EVENT_FIGURES),
+        *columns_for(event.faults for event in timeline.events),
     )
 
 
@@ -66,8 +68,9 @@ def figures_by_row(observed: Observed) -> dict[str, Figures]:
         whole.extend(samples)
     is_good = _goodness(observed.timeline)
     rows: dict[str, Figures] = {name: {} for name in row_names(observed.timeline)}
+    lengths_s = _lengths_s(observed)
     for name, samples in (*phases.items(), (WHOLE, whole)):
-        rows[name] |= _counts_and_speed(samples, observed.classes)
+        rows[name] |= _counts_and_speed(samples, observed.classes, lengths_s.get(name))
         rows[name] |= _spent(observed.timeline, samples, len(whole), is_good)
     rows[WHOLE] |= _worst_second(whole, is_good)
     for name, figures in event_figures(
@@ -77,10 +80,27 @@ def figures_by_row(observed: Observed) -> dict[str, Figures]:
     return rows
 
 
-def _counts_and_speed(samples: Samples, classes: Sequence[str]) -> Figures:
+def _lengths_s(observed: Observed) -> dict[str, float]:
+    """Return how long requests of an open load fell due, in each phase and in all."""
+    timeline = observed.timeline
+    if timeline.bursts:
+        return {}
+    parts = stretches(timeline, observed.spans)
+    lengths_s = dict.fromkeys((part.phase for part in parts), 0.0)
+    for part, end_s in zip(
+        parts, [*(p.begin_s for p in parts[1:]), timeline.duration_s], strict=True
+    ):
+        lengths_s[part.phase] += max(0.0, end_s - part.begin_s)
+    return lengths_s | {WHOLE: timeline.duration_s}
+
+
+def _counts_and_speed(
+    samples: Samples, classes: Sequence[str], scheduled_s: float | None
+) -> Figures:
     if not len(samples):
-        return {REQUESTS: 0, **dict.fromkeys((*classes, ERROR_CLASS, *SENDING_FIGURES), 0)}
-    summary = summarise(samples, classes)
+        counts = (*classes, ERROR_CLASS, GENERATOR_ERROR, *SENDING_FIGURES)
+        return {REQUESTS: 0, **dict.fromkeys(counts, 0)}
+    summary = summarise(samples, classes, scheduled_s=scheduled_s)
     speed = {name: getattr(summary, name, None) for name in SPEED_FIGURES}
     waits_s = [
         None if sent_s is None else sent_s - due_s
@@ -98,7 +118,7 @@ def _counts_and_speed(samples: Samples, classes: Sequence[str]) -> Figures:
 def _goodness(timeline: Timeline) -> Callable[[Sample], bool]:
     objective = timeline.objective
     if objective is None:
-        return lambda sample: sample.outcome != ERROR_CLASS
+        return lambda sample: sample.outcome not in {ERROR_CLASS, GENERATOR_ERROR}
     classes, within_s = frozenset(objective.classes), objective.within_s
     return lambda sample: (
         sample.outcome in classes

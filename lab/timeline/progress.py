@@ -12,7 +12,7 @@ from lab.spec.timeline import WHOLE, Timeline
 if TYPE_CHECKING:
     from lab.timeline.runner import TimelineRun
 
-BETWEEN_RUNS_S = 3.0  # a fresh start of the services and the steady state
+BETWEEN_RUNS_S = 3.0  # a fresh start of the services
 
 
 class TimelineProgress:
@@ -20,14 +20,23 @@ class TimelineProgress:
 
     def __init__(self, timeline: Timeline, runs: int, console: Console) -> None:
         self._run_s = timeline.duration_s + BETWEEN_RUNS_S
+        self._steady_s = 0.0  # what the last steady state took
         self._runs = runs
         self._done = 0
         self._console = console
 
+    def announce(self, size: str) -> None:
+        """Tell what is planned, before anything starts."""
+        self._say(f"{size}, about {in_words(self._runs * self._run_s)}")
+
     def begin_run(self, title: str) -> None:
         """Note that a run begins, and say how long all that is left will take."""
-        left = in_words((self._runs - self._done) * self._run_s)
+        left = in_words((self._runs - self._done) * (self._run_s + self._steady_s))
         self._say(f"[{self._done + 1}/{self._runs}] {title}  (about {left} left)")
+
+    def end_steady_state(self, duration_s: float) -> None:
+        """Note how long the steady state took, as each run has one."""
+        self._steady_s = duration_s
 
     def tell(self, what: str, fields: Mapping[str, object]) -> None:
         """Note something that happened at the moment `at_s`."""

@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.reports import Report, Words
-from lab.reports.numbers import write, write_plain, write_share, write_spread
+from lab.reports.numbers import (
+    write,
+    write_plain,
+    write_share,
+    write_share_spread,
+    write_spread,
+)
 from lab.reports.remarks import remarks
 from lab.spec.experiment import Experiment
 from lab.spec.timeline import WHOLE, Timeline
@@ -15,10 +21,10 @@ from lab.timeline.phases import phase_names
 from lab.timeline.recovery import EVENT_FIGURES
 from lab.timeline.runner import TimelineRun
 from lab.timeline.wording import TimelineWords
+from lab.touches import columns_for
 from lab.verdicts import Agreement, Outcome, Verdict
 from loadgen.outcomes import ERROR_CLASS
 
-_SHARES = ("budget_spent", "worst_second")
 _PERCENTILES = ("p50_ms", "p99_ms", "max_ms")
 _MARKS = {Agreement.INSIDE: "✓", Agreement.OUTSIDE: "✗", Agreement.NOT_AVAILABLE: "✗"}
 
@@ -71,7 +77,10 @@ class _Sections:
             names = [*phase_names(timeline), WHOLE]
             yield self._section(own.phases_title, own.phase, names, figures)
             names = [event.name for event in timeline.events]
-            yield self._section(own.events_title, own.event, names, EVENT_FIGURES)
+            touched = columns_for(event.faults for event in timeline.events)
+            known = {figure for row in self._report.summaries for figure in row.figures}
+            figures = (*EVENT_FIGURES, *(each for each in touched if each in known))
+            yield self._section(own.events_title, own.event, names, figures)
             yield self._section(own.whole_title, own.phase, [WHOLE], worst)
 
     def _section(
@@ -106,10 +115,9 @@ def _entry(figure: str, row: CellSummary, verdict: Verdict | None, words: Words)
 
 
 def _written(figure: str, spread: Spread, words: Words) -> tuple[str, str]:
-    if figure not in _SHARES:
+    if figure not in {"budget_spent", "worst_second"} and not figure.startswith("share_"):
         return write(figure, spread.median, words), write_spread(figure, spread, words)
-    low, high = write_share(spread.low, words), write_share(spread.high, words)
-    return write_share(spread.median, words), "" if low == high else f"{low}–{high}"  # noqa: RUF001 - as in write_spread
+    return write_share(spread.median, words), write_share_spread(spread, words)
 
 
 def _remarks(report: TimelineReport, words: Words, own: TimelineWords) -> list[str]:

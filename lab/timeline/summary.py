@@ -7,10 +7,11 @@ from statistics import median
 from types import MappingProxyType
 
 from lab.spec.expectations import Expectation
+from lab.spec.timeline import Timeline
 from lab.summary import CellSummary, Spread
 from lab.timeline.figures import BUDGET_FIGURES, REQUESTS, figure_names
 from lab.timeline.runner import TimelineRun
-from lab.verdicts import Outcome
+from lab.verdicts import Outcome, outcome_of
 
 
 def summarise(
@@ -32,17 +33,18 @@ def check(
     """Return what became of each expectation in each row that it speaks of.
 
     One that names no phase speaks of all that have its figure. A share is that of each run's own
-    requests, and then the median.
+    requests, and then the median of these.
     """
     return tuple(
-        Outcome(
-            expectation=expected,
-            fault=row.fault,
-            client=row.client,
-            value=_median(
-                _value(run.rows[row.fault], expected)
+        outcome_of(
+            expected,
+            row,
+            _spread(
+                value
                 for run in runs
-                if run.client == row.client and not run.note
+                if run.client == row.client
+                and not run.note
+                and (value := _value(run.rows[row.fault], expected)) is not None
             ),
         )
         for expected in expectations
@@ -52,13 +54,15 @@ def check(
     )
 
 
-def write_summary(summaries: Sequence[CellSummary], path: Path, *, classes: Sequence[str]) -> None:
+def write_summary(
+    summaries: Sequence[CellSummary], path: Path, *, classes: Sequence[str], timeline: Timeline
+) -> None:
     """Write the summaries as a new CSV: the median of each figure, then its `_min` and `_max`.
 
     Raises:
         FileExistsError: there is such a file; nothing is ever overwritten.
     """
-    figures = [figure for figure in figure_names(classes) if figure != REQUESTS]
+    figures = [figure for figure in figure_names(classes, timeline) if figure != REQUESTS]
     columns = [f"{figure}{end}" for figure in figures for end in ("", "_min", "_max")]
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -88,10 +92,7 @@ def _summary(row: str, client: str, runs: Sequence[TimelineRun]) -> CellSummary:
         runs=len(counted),
         marked=len(runs) - len(counted),
         figures=MappingProxyType(
-            {
-                figure: Spread(median=median(each), low=min(each), high=max(each))
-                for figure, each in values.items()
-            }
+            {figure: spread for figure, each in values.items() if (spread := _spread(each))}
         ),
     )
 
@@ -107,6 +108,8 @@ def _value(figures: dict[str, float], expected: Expectation) -> float | None:
     return value / figures[REQUESTS] if figures.get(REQUESTS) else None
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    available = [value for value in values if value is not None]
-    return median(available) if available else None
+def _spread(values: Iterable[float]) -> Spread | None:
+    found = list(values)
+    if not found:
+        return None
+    return Spread(median=median(found), low=min(found), high=max(found))

@@ -29,6 +29,9 @@ class TimelineWords:
 
     def heading(self, figure: str, words: Words) -> str:
         """Return what stands above the column of *figure*."""
+        name, _, number = figure.rpartition("_")
+        if number.isdecimal():  # of a second fault of an event, and so on
+            return f"{words.heading(name)} {number}"
         return self.figures.get(figure) or words.heading(figure)
 
 

@@ -18,6 +18,7 @@ from lab.timeline.runner import TimelineRun, TimelineRunner
 from lab.timeline.summary import check, summarise, write_summary
 from lab.timeline.wording import TIMELINE_LANGUAGES
 from lab.verdicts import Agreement, judge
+from lab.volume import timeline_in_words
 from lab.work import Conclusion, RunOptions
 
 
@@ -42,15 +43,17 @@ class TimelineWork:
     ) -> None:
         """Run the timeline with each client, again and again."""
         number = len(self._clients) * self._repeats
+        progress = TimelineProgress(self._timeline, number, Console(stderr=True))
         runner = TimelineRunner(
             self._experiment,
             self._timeline,
             system=system,
             engine=engine,
             folder=folder,
-            progress=TimelineProgress(self._timeline, number, Console(stderr=True)),
+            progress=progress,
             seed=seed,
         )
+        progress.announce(timeline_in_words(self._experiment, self._timeline, runs=number))
         self._runs = runner.runs
         try:
             for client in self._clients:
@@ -76,7 +79,9 @@ class TimelineWork:
             outcomes=check(self._runs, self._experiment.expectations, summaries),
         )
         classes = self._experiment.outcome.classes
-        write_summary(summaries, folder.path / "summary.csv", classes=classes)
+        write_summary(
+            summaries, folder.path / "summary.csv", classes=classes, timeline=self._timeline
+        )
         page = page_of(report, LANGUAGES[language], TIMELINE_LANGUAGES[language])
         table = folder.path / "table.md"
         table.write_text(markdown(page), encoding="utf-8", newline="\n")

@@ -7,10 +7,11 @@
     `running`, `paused`, `stopped`, `ended` (by itself) and `not ours`; `ready` and `chaos` are
     whole URLs; `breaker` is the field of that name at the service's `attempts` path. A link,
     with a proxy on it, is `{"link", "url"}`: the address that leads through it. A fault is
-    `{"id", "kind", "service", "fields", "since", "until", "leftS", "leaseS", "on"}`: `until` and
-    `leftS` are null where it stays until it is taken off, `leaseS` is how long it would outlive a
-    lab that is killed, `on` whether it has its effect (null: cannot be told now). What is not
-    available is null; times are ISO 8601 in UTC.
+    `{"id", "kind", "service", "fields", "since", "until", "leftS", "leaseS", "on", "touched"}`:
+    `until` and `leftS` are null where it stays until it is taken off, `leaseS` is how long it would
+    outlive a lab that is killed, `on` whether it has its effect (null: cannot be told now),
+    `touched` how many requests or connections it did something to (null: nobody counts them). What
+    is not available is null; times are ISO 8601 in UTC.
 `POST /faults`
     A fault as an experiment file says it, e.g. `{"chaos": "rates", "failure": 0.3, "delay":
     "500ms"}` or `{"pause": "rates"}`; wire names (`"delayMs": 500`) do as well; with `"for":

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from lab.errors import NoValidData
-from lab.faults import StillOn, applied
+from lab.faults import AppliedFault, applied
 from lab.running import RunningSystem
 from lab.spec.fault_documents import ChaosFault
 from lab.spec.faults import MOMENTARY, Fault, go_together
@@ -30,19 +30,30 @@ class LiveFault:
     since: datetime
     until: datetime | None = None
     trouble: str = ""  # why it could not be reverted
-    still_on: StillOn | None = None  # None until it has been applied
+    applied: AppliedFault | None = None  # None until it has been applied
     settled: asyncio.Event = field(default_factory=asyncio.Event)  # applied, or not to be
     off: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def is_on(self) -> bool | None:
         """Tell whether it has its effect; None where that cannot be found out now."""
-        if self.still_on is None:
+        if self.applied is None:
             return None
         try:
             async with asyncio.timeout(_LOOK_S):
-                return await self.still_on()
+                return await self.applied.is_active()
         except TimeoutError:
             return None
+
+    async def touched(self) -> int | None:
+        """Return how many requests or connections it has touched; None where that is not known."""
+        if self.applied is None:
+            return None
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                touches = await self.applied.touches()
+        except TimeoutError:
+            return None
+        return None if touches is None else touches.touched
 
 
 class LiveFaults:
@@ -91,7 +102,7 @@ class LiveFaults:
             self._on[live.id] = live
             self._tasks[live.id] = self._group.create_task(self._keep(live))
             await live.settled.wait()
-            if live.still_on is None:
+            if live.applied is None:
                 raise NoValidData(live.trouble or "the system is going down")
             return live
 
@@ -130,7 +141,7 @@ class LiveFaults:
     async def _keep(self, live: LiveFault) -> None:
         try:
             fault = applied(live.fault, self._system, self._chance, persistent=True)
-            async with fault as live.still_on:
+            async with fault as live.applied:
                 live.since = datetime.now(UTC)
                 if live.for_s is not None:
                     live.until = live.since + timedelta(seconds=live.for_s)
@@ -144,7 +155,7 @@ class LiveFaults:
         finally:
             del self._on[live.id], self._tasks[live.id]
             live.settled.set()
-            if live.still_on is not None:
+            if live.applied is not None:
                 self._note("fault.reverted", live)
 
 

@@ -236,6 +236,8 @@ async def fault_status(live: LiveFault) -> Document:
     """Return what is known of one fault, as `GET /status` and `POST /faults` tell it."""
     now = datetime.now(UTC)
     left_s = None if live.until is None else max(0.0, (live.until - now).total_seconds())
+    async with asyncio.TaskGroup() as group:
+        is_on, touched = group.create_task(live.is_on()), group.create_task(live.touched())
     return {
         "id": live.id,
         "kind": live.fault.kind,
@@ -245,7 +247,8 @@ async def fault_status(live: LiveFault) -> Document:
         "until": live.until and _wire_time(live.until),
         "leftS": None if left_s is None else round(left_s, 3),
         "leaseS": LEASE_S if isinstance(live.fault, LEASED) else None,
-        "on": await live.is_on(),
+        "on": is_on.result(),
+        "touched": touched.result(),
     }
 
 

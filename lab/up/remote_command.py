@@ -1,14 +1,11 @@
 """The commands that act on a system that another terminal keeps up."""
 
-import os
-import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
-from rich.console import Console
-
+from console import say
 from lab.errors import UsageError
+from lab.reports.terminal import as_text
 from lab.spec.problems import suggest
 from lab.up.client import LabClient
 from lab.up.tables import fault_in_words, faults_table, links_table, services_table
@@ -21,15 +18,11 @@ def status_command(system: str | None) -> int:
     """Print the services and the faults of a running system."""
     with LabClient(system) as lab:
         status = lab.status()
-    console = Console()
-    console.print(f"{status['system']}, up since {status['since'][:19]}Z", highlight=False)
-    console.print(services_table(status["services"]))
+    say(f"{status['system']}, up since {status['since'][:19]}Z")
+    say(as_text(services_table(status["services"])))
     if status["links"]:
-        console.print(links_table(status["links"]))
-    if status["faults"]:
-        console.print(faults_table(status["faults"]))
-    else:
-        print("no fault is on")
+        say(as_text(links_table(status["links"])))
+    say(as_text(faults_table(status["faults"])) if status["faults"] else "no fault is on")
     return 0
 
 
@@ -48,7 +41,7 @@ def fault_command(
     if lasting is not None:
         document["for"] = lasting
     with LabClient(system) as lab:
-        print(fault_in_words(lab.put_on(document)))
+        say(fault_in_words(lab.put_on(document)))
     return 0
 
 
@@ -65,9 +58,9 @@ def clear_command(kind: str, service: str, *, system: str | None) -> int:
         of_kind = [each for each in faults if each["kind"] == kind]
         for fault in of_kind:
             lab.take_off(fault["id"])
-            print(f"{fault['id']}: {kind} on {service} is off")
+            say(f"{fault['id']}: {kind} on {service} is off")
     if not of_kind:
-        print(f"no {kind} fault is on at {service}")
+        say(f"no {kind} fault is on at {service}")
     return 0
 
 
@@ -76,26 +69,17 @@ def verb_command(verb: str, service: str, *, system: str | None) -> int:
     with LabClient(system) as lab:
         now = lab.do(verb, service)
     pid = f", pid {now['pid']}" if now["pid"] else ""
-    print(f"{service} is {now['state']}{pid}")
+    say(f"{service} is {now['state']}{pid}")
     return 0
 
 
 def logs_command(service: str, *, lines: int, follow: bool, system: str | None) -> int:
     """Print the end of a service's log, and what is added to it until Ctrl-C."""
-    with LabClient(system) as lab, suppress(BrokenPipeError):
+    with LabClient(system) as lab:
         part = lab.log(service)
-        _write("".join(part["text"].splitlines(keepends=True)[-lines:]))
+        say("".join(part["text"].splitlines(keepends=True)[-lines:]), end="")
         while follow:
             time.sleep(FOLLOW_EVERY_S)
             part = lab.log(service, part["next"])
-            _write(part["text"])
+            say(part["text"], end="")
     return 0
-
-
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough, as `head` has
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - or the exit would try again
-        raise

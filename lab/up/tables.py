@@ -39,8 +39,8 @@ def links_table(links: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def faults_table(faults: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a row a fault: what it is, since when, and for how long still."""
-    table = _table("fault", "kind", "service", "how", "since", "left")
+    """Return a row per fault: what it is, since when, for how long still, what it has touched."""
+    table = _table("fault", "kind", "service", "how", "since", "left", "touched")
     for fault in faults:
         table.add_row(
             Text(fault["id"], style="bold"),
@@ -49,6 +49,7 @@ def faults_table(faults: Sequence[Mapping[str, Any]]) -> Table:
             Text(fields_in_words(fault["fields"])),
             Text(fault["since"][11:19]),
             Text(_left(fault)),
+            Text("" if fault["touched"] is None else str(fault["touched"])),
         )
     return table
 

@@ -3,21 +3,20 @@
 import asyncio
 import random
 import socket
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
-
+from console import OutputError, complain, say
 from lab import redis_server
 from lab.errors import NoValidData, UsageError
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, run_until_signal
 from lab.last_words import last_words
 from lab.record import ResultFolder
+from lab.reports.terminal import as_text
 from lab.running import RunningSystem, bring_up
 from lab.spec.problems import Wrong
 from lab.spec.system import LINK_EXAMPLE, Link, System, read_link, read_system
@@ -102,7 +101,7 @@ class _Stay:
         """Return the exit code: INTERRUPTED after a signal, 3 with a message after a failure."""
         api = Api(self._name)
         names = ", ".join(service.name for service in self._system.services)
-        _say(f"starting {names}; logs and events: {self._folder.path}")
+        complain(f"starting {names}; logs and events: {self._folder.path}")
         try:
             async with (
                 served(api.app(), listener),
@@ -121,13 +120,13 @@ class _Stay:
                     except asyncio.CancelledError:
                         _take_as_the_usual_end()
                     api.close()
-                    _say("going down, faults first")
+                    complain("going down, faults first")
         except NoValidData as failure:
             self._folder.add_event("system.failed", why=str(failure))
-            _say(str(failure))
+            complain(str(failure))
             return NoValidData.exit_code
         self._folder.add_event("system.down")
-        _say(f"{self._name} is down; what it wrote is in {self._folder.path}")
+        complain(f"{self._name} is down; what it wrote is in {self._folder.path}")
         return INTERRUPTED
 
     def _locust(self, running: RunningSystem) -> AbstractAsyncContextManager[LocustUi | None]:
@@ -146,7 +145,7 @@ class _Stay:
         trouble = {"trouble": live.trouble} if live.trouble else {}
         self._folder.add_event(event, **fault, fields=fields_of(live), **trouble)
         words = f"{event} {live.id}: {live.fault.kind} {live.fault.service} {how}".rstrip()
-        _say(f"{words}; {live.trouble}" if live.trouble else words)
+        complain(f"{words}; {live.trouble}" if live.trouble else words)
 
 
 def _take_as_the_usual_end() -> None:
@@ -158,19 +157,18 @@ def _take_as_the_usual_end() -> None:
 
 async def _show(live: LiveSystem, locust: LocustUi | None) -> None:
     services = [await live.service_status(each) for each in live.running.system.services]
-    with suppress(OSError):  # nobody reads
-        Console().print(services_table(services))
+    with suppress(OutputError):  # nobody reads
+        say(as_text(services_table(services)))
         if links := live.links_status():
-            Console().print(links_table(links))
+            say(as_text(links_table(links)))
         if locust is not None:
-            print(f"\nload {locust.target}:  {locust.url}\nfaults:  {locust.chaos_url}")
-        print(
+            say(f"\nload {locust.target}:  {locust.url}\nfaults:  {locust.chaos_url}")
+        say(
             f"\n{live.name} is up; Ctrl-C brings it down. From another terminal:\n"
             "  python -m lab status\n"
             "  python -m lab chaos SERVICE failure=0.3 delay=500ms --for 30s\n"
             "  python -m lab stop|start|pause|resume|kill|restart SERVICE\n"
-            "  python -m lab logs SERVICE -f",
-            flush=True,
+            "  python -m lab logs SERVICE -f"
         )
 
 
@@ -185,18 +183,13 @@ async def _watch(running: RunningSystem, locust: LocustUi | None) -> None:
         await asyncio.sleep(LOOK_EVERY_S)
         if locust is not None and locust.process.exit_code is not None:
             code = locust.process.exit_code
-            _say(f"Locust ended by itself with code {code}; {last_words(locust.log)}")
+            complain(f"Locust ended by itself with code {code}; {last_words(locust.log)}")
             locust = None
         for name in running.dead_services():
             process = running.process(name)
             if process is not None and process.number not in told:
                 told.add(process.number)
-                _say(
+                complain(
                     f"{name} ended by itself with code {process.exit_code}; bring it back with: "
                     f"python -m lab start {name}"
                 )
-
-
-def _say(text: str) -> None:
-    with suppress(OSError):  # nobody listens
-        print(text, file=sys.stderr, flush=True)

@@ -20,7 +20,8 @@ durations and rates carry a unit: 500ms, 30s, 2min; 500/s, 30/min
 exit codes:
   0    fine, failed requests included: they are what was measured
   2    the command is wrong; nothing was sent
-  3    no valid data: no connection was made, or the generator, not the target, was the limit
+  3    no valid data: no connection was made, or the figures are of the generator and not of
+       the target: it stood still, was too busy, or could not open connections
   130  interrupted; the figures are of what was sent until then
 """
 _T = TypeVar("_T")

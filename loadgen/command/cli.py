@@ -6,6 +6,7 @@ from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from console import complain, say
 from loadgen.command.comparison import Round, is_a_first, ratios_of
 from loadgen.command.documents import comparison_document, figures_document
 from loadgen.command.figures import Figures, figures_of
@@ -13,6 +14,7 @@ from loadgen.command.loads import load_from
 from loadgen.command.rows import RequestsFile
 from loadgen.command.sending import send
 from loadgen.command.text import comparison_text, figures_text, verdict
+from loadgen.descriptors import check_descriptors
 from loadgen.load import Load
 from loadgen.processes import WorkerError
 
@@ -52,6 +54,7 @@ def run(options: Namespace) -> int:
 def _prepare(options: Namespace, stack: ExitStack) -> _Work:
     if options.rounds and options.against is None:
         raise ValueError(f"--rounds {options.rounds} is for a comparison; add --against URL2")
+    check_descriptors()
     a = load_from(options, options.url)
     b = None if options.against is None else load_from(options, options.against)
     file = stack.enter_context(RequestsFile(options.csv)) if options.csv else None
@@ -62,11 +65,17 @@ def _measure(work: _Work) -> int:
     figures, is_interrupted = _send(work, work.a)
     if work.options.json:
         _print_json(figures_document(work.a, figures, is_interrupted=is_interrupted))
-    elif figures.requests:
-        print(figures_text(figures))
+    elif figures.report is not None:
+        say(figures_text(figures))
     if is_interrupted:
-        _say(f"interrupted; the figures are of the {figures.requests} requests until then")
+        _say(_interrupted(figures))
     return _exit_code([figures], is_interrupted=is_interrupted)
+
+
+def _interrupted(figures: Figures) -> str:
+    if figures.report is None:
+        return "interrupted before there were any figures"
+    return f"interrupted; the figures are of the {figures.requests} requests that had ended"
 
 
 def _compare(work: _Work, a: Load, b: Load) -> int:
@@ -80,12 +89,12 @@ def _compare(work: _Work, a: Load, b: Load) -> int:
     if work.options.json:
         _print_json(comparison_document((a, b), rounds, ratios, is_interrupted=is_interrupted))
     elif rounds:
-        print(f"A {work.options.url}\nB {work.options.against}\n")
-        print(comparison_text(rounds, ratios))
+        say(f"A {work.options.url}\nB {work.options.against}\n")
+        say(comparison_text(rounds, ratios))
     every = [figures for each in rounds for figures in (each.a, each.b)]
     limited = next((figures for figures in every if figures.limits), None)
     if limited is not None and not work.options.json:
-        print(f"\n{verdict(limited)}")
+        say(f"\n{verdict(limited)}")  # the first of them
     if is_interrupted:
         _say(f"interrupted; the figures are of {len(rounds)} of {planned} rounds")
     return _exit_code(every, is_interrupted=is_interrupted)
@@ -124,14 +133,14 @@ def _exit_code(loads: list[Figures], *, is_interrupted: bool) -> int:
         _say("no connection was made, so nothing was measured; is the target up, the URL right?")
         return NO_VALID_DATA
     if any(figures.limits for figures in loads):
-        _say("the generator, not the target, was the limit, so these are no valid data")
+        _say("these are figures of the generator and not of the target, so no valid data")
         return NO_VALID_DATA
     return 0
 
 
 def _print_json(document: dict[str, object]) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    say(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def _say(text: str) -> None:
-    print(f"loadgen: {text}", file=sys.stderr)
+    complain(f"loadgen: {text}")

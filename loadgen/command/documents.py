@@ -58,9 +58,12 @@ def _figures(figures: Figures) -> dict[str, Any]:
     return {
         "requests": figures.requests,
         "duration_s": figures.duration_s,
+        "scheduled_s": figures.report.scheduled_s if figures.report else None,
         "requests_per_s": figures.requests_per_s,
         "classes": {name: _latencies(values) for name, values in figures.by_class.items()},
         "success": _latencies(figures.success),
+        "unanswered": figures.unanswered,
+        "waiting": figures.waiting,
         "errors": [asdict(kind) for kind in figures.errors],
         "generator": figures.report.to_document() if figures.report else None,
         "limits": list(figures.limits),

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from loadgen.outcomes import ERROR_CLASS
+from loadgen.outcomes import ERROR_CLASS, GENERATOR_ERROR
 from loadgen.report import RunReport
 from loadgen.samples import Samples
-from loadgen.statistics import percentile
+from loadgen.statistics import percentile, rated_s
 
 SHARES: Mapping[str, float] = {
     "p50": 0.50,
@@ -48,19 +48,27 @@ class Figures:
     Attributes:
         requests: all that ended.
         duration_s: from the first due to the last ended.
-        by_class: each class of the rule in its order, then `error`; their counts add up to
-            `requests`.
-        success: all classes but `error` together.
+        requests_per_s: all that ended, over the time in which they fell due (open load) or over
+            the duration (closed load).
+        by_class: each class of the rule in its order, then `error`, then `generator_error`, whose
+            requests were not sent and have no latencies; their counts add up to `requests`.
+        success: all classes but these two together.
         errors: the most frequent first; their counts add up to those of `error`.
         report: what the generator saw of itself; None if it was stopped before it began.
+        unanswered: requests that had been sent and not answered when the load was stopped; they
+            are in no other figure.
+        waiting: those that were due by then and had not been sent.
     """
 
     requests: int
     duration_s: float
+    requests_per_s: float
     by_class: Mapping[str, Latencies]
     success: Latencies
     errors: Sequence[ErrorKind]
     report: RunReport | None
+    unanswered: int = 0
+    waiting: int = 0
 
     @property
     def failure(self) -> Latencies:
@@ -68,9 +76,9 @@ class Figures:
         return self.by_class[ERROR_CLASS]
 
     @property
-    def requests_per_s(self) -> float:
-        """All that ended over the duration."""
-        return self.requests / self.duration_s if self.duration_s else 0.0
+    def not_sent(self) -> int:
+        """How many requests are of class `generator_error`."""
+        return self.by_class[GENERATOR_ERROR].count
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -80,25 +88,25 @@ class Figures:
     @property
     def has_no_connection(self) -> bool:
         """Whether the target never took a connection, so that nothing was measured."""
-        return self.report is not None and not self.report.connections
+        return self.report is not None and self.report.connections == 0 and not self.not_sent
 
 
 def figures_of(samples: Samples, classes: Sequence[str]) -> Figures:
     """Reduce the samples of one load, whose rule has *classes*, to figures."""
     by_class = {name: sorted(samples.latencies_s(outcome=name)) for name in (*classes, ERROR_CLASS)}
-    success = sorted(
-        latency
-        for name, latencies in by_class.items()
-        if name != ERROR_CLASS
-        for latency in latencies
-    )
+    success = sorted(latency for name in classes for latency in by_class[name])
+    not_sent = len(samples.latencies_s(outcome=GENERATOR_ERROR))
     return Figures(
         requests=len(samples),
         duration_s=samples.span_s(),
-        by_class={name: _latencies(values) for name, values in by_class.items()},
+        requests_per_s=len(samples) / rated_s(samples) if len(samples) else 0.0,
+        by_class={name: _latencies(values) for name, values in by_class.items()}
+        | {GENERATOR_ERROR: replace(_latencies([]), count=not_sent)},
         success=_latencies(success),
         errors=_errors(samples),
         report=samples.report,
+        unanswered=samples.unanswered,
+        waiting=samples.waiting,
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 
 from loadgen.command.loads import planned
 from loadgen.load import Load
+from loadgen.numbers import percent, significant
 from loadgen.outcomes import ERROR_CLASS
 from loadgen.samples import Samples
 
@@ -90,5 +91,6 @@ class LiveLine:
 
 def progress_line(elapsed_s: float, planned: str, progress: Progress, rate_per_s: float) -> str:
     """Return for instance `12 s of 30 s: 4800 requests, 401/s, errors 0.3 % of late`."""
-    errors = "" if progress.failing is None else f", errors {100 * progress.failing:.1f} % of late"
-    return f"{elapsed_s:.0f} s{planned}: {progress.finished} requests, {rate_per_s:.0f}/s{errors}"
+    errors = "" if progress.failing is None else f", errors {percent(progress.failing)} of late"
+    rate = significant(rate_per_s, 2)
+    return f"{elapsed_s:.0f} s{planned}: {progress.finished} requests, {rate}/s{errors}"

@@ -5,8 +5,9 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from loadgen.hosts import check_host
-from loadgen.load import Closed, Load, Open, Request, Stage, TimeOuts
+from loadgen.load import Closed, Load, Open, Request, TimeOuts
 from loadgen.outcomes import ERROR_CLASS, JsonFieldRule, OutcomeRule, StatusRule
+from loadgen.schedule import Stage
 from loadgen.url import parse_url
 
 REQUESTS, TASKS, CONNECTIONS, CONNECT_S = 200, 4, 1000, 10.0
@@ -141,7 +142,7 @@ def planned(load: Load) -> str:
     """Say how long a load is: ` of 30 s`, or ` of 200 requests`."""
     shape = load.shape
     if isinstance(shape, Open):
-        return f" of {sum(stage.duration_s for stage in shape.stages):g} s"
+        return f" of {shape.duration_s:g} s"
     if shape.duration_s is not None:
         return f" of {shape.duration_s:g} s"
     return f" of {shape.requests} requests"

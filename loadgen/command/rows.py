@@ -6,9 +6,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from loadgen.samples import Sample, Samples
+from loadgen.samples import Sample, Samples, Unfinished
 
 SECONDS_DIGITS = 6
+UNANSWERED, WAITING = "unanswered", "waiting"  # of a request that had not ended at an interrupt
 
 
 class RequestsFile:
@@ -40,6 +41,9 @@ class RequestsFile:
             return
         try:
             self._writer.writerows((target, number, *map(_cell, sample)) for sample in samples)
+            self._writer.writerows(
+                (target, number, *map(_cell, _row(each))) for each in samples.unfinished
+            )
             self._file.flush()
         except OSError as failure:
             self.failure = f"--csv: cannot write {self._path}: {failure.strerror}"
@@ -55,6 +59,13 @@ class RequestsFile:
     ) -> None:
         with suppress(OSError):  # of rows that could not be written: said in `failure`
             self._file.close()
+
+
+def _row(each: Unfinished) -> tuple[object, ...]:
+    """Return a request that had not ended as the columns of a sample."""
+    outcome = WAITING if each.sent_s is None else UNANSWERED
+    empty = (None,) * 2
+    return (each.scheduled_s, each.sent_s, None, outcome, *empty, each.request, *empty)
 
 
 def _cell(value: object) -> object:

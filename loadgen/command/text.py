@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from loadgen.command.comparison import Ratio, Round
 from loadgen.command.figures import SHARES, Figures, Latencies
-from loadgen.outcomes import ERROR_CLASS
+from loadgen.numbers import percent, significant
+from loadgen.outcomes import ERROR_CLASS, GENERATOR_ERROR
 
 NOT_AVAILABLE = "n/a"
 MOST_KINDS = 10
@@ -12,13 +13,25 @@ MOST_KINDS = 10
 
 def figures_text(figures: Figures) -> str:
     """Return counts, the table of latencies, kinds of error, and the generator's verdict."""
-    connections = f", {figures.report.connections} connections" if figures.report else ""
-    head = (
-        f"{figures.requests} requests in {_number(figures.duration_s)} s: "
-        f"{_number(figures.requests_per_s)} requests/s{connections}"
-    )
-    paragraphs = [head, _latency_table(figures), _errors(figures), verdict(figures)]
+    paragraphs = [
+        _head(figures),
+        _latency_table(figures),
+        _errors(figures),
+        unfinished(figures),
+        _queued(figures),
+        verdict(figures),
+    ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def unfinished(figures: Figures) -> str:
+    """Say how many requests had not ended when the load was stopped; nothing if all had."""
+    parts = []
+    if figures.unanswered:
+        parts.append(f"{figures.unanswered} sent and not answered")
+    if figures.waiting:
+        parts.append(f"{figures.waiting} due and not sent")
+    return f"when the load was stopped: {', '.join(parts)}; in no figure above" if parts else ""
 
 
 def comparison_text(rounds: Sequence[Round], ratios: Sequence[Ratio]) -> str:
@@ -34,34 +47,63 @@ def comparison_text(rounds: Sequence[Round], ratios: Sequence[Ratio]) -> str:
 
 
 def verdict(figures: Figures) -> str:
-    """Say whether the generator was the limit; nothing if it was stopped before it began."""
+    """Say whether the figures are the generator's; nothing if it was stopped before it began."""
     report = figures.report
     if report is None:
         return ""
     if figures.limits:
         return (
-            f"the generator, not the target, was the limit: {'; '.join(figures.limits)}\n"
+            "these are figures of the generator and not of the target: "
+            f"{'; '.join(figures.limits)}\n"
             "ask for less, free this machine of other work, or use more cores with --processes N"
         )
+    busy = (
+        ""
+        if report.cpu_share is None
+        else f"used {percent(report.cpu_share, decimals=0)} of a core; "
+    )
+    stalls = f"; it {report.stalls_in_words}, which may be the maximum above" * bool(report.stalls)
+    lag_ms = significant(report.loop_lag_p99_ms, 2)
+    return f"the generator {busy}its event loop was {lag_ms} ms late (p99){stalls}"
+
+
+def _head(figures: Figures) -> str:
+    report = figures.report
+    connections = f", {report.connections} connections" if report else ""
+    due = ""
+    if report is not None and report.scheduled_s is not None:
+        due = f" due in {_number(report.scheduled_s)} s, ended"
     return (
-        f"the generator used {report.cpu_share:.0%} of a core; its event loop was "
-        f"{report.loop_lag_p99_ms:.1f} ms late (p99)"
+        f"{figures.requests} requests{due} in {_number(figures.duration_s)} s: "
+        f"{_number(figures.requests_per_s)} requests/s{connections}"
+    )
+
+
+def _queued(figures: Figures) -> str:
+    if figures.report is None or not figures.report.queued:
+        return ""
+    return (
+        f"{figures.report.queued} requests found all connections busy and waited for one, which is "
+        "part of their latencies; -c allows more"
     )
 
 
 def _latency_table(figures: Figures) -> str:
-    rows = [["latency in ms", "count", "share", "mean", *SHARES, "max"]]
-    rows += [
-        _latency_row(name, latencies, figures.requests)
+    shown = {
+        name: latencies
         for name, latencies in figures.by_class.items()
-    ]
-    if len(figures.by_class) > 2:  # noqa: PLR2004 - with one class beside error, that is success
-        rows.insert(-1, _latency_row("all but error", figures.success, figures.requests))
-    return _aligned(rows)
+        if name != GENERATOR_ERROR or latencies.count
+    }
+    rows = [_latency_row(name, latencies, figures.requests) for name, latencies in shown.items()]
+    classes = [name for name in shown if name not in {ERROR_CLASS, GENERATOR_ERROR}]
+    if len(classes) > 1:  # else that one is all successes
+        common = _latency_row("all but error", figures.success, figures.requests)
+        rows.insert(len(classes), common)
+    return _aligned([["latency in ms", "count", "share", "mean", *SHARES, "max"], *rows])
 
 
 def _latency_row(name: str, latencies: Latencies, requests: int) -> list[str]:
-    share = f"{100 * latencies.count / requests:.1f} %" if requests else NOT_AVAILABLE
+    share = percent(latencies.count / requests) if requests else NOT_AVAILABLE
     values = [latencies.mean_ms, *latencies.percentiles_ms.values(), latencies.max_ms]
     return [name, str(latencies.count), share, *map(_number, values)]
 
@@ -76,24 +118,25 @@ def _errors(figures: Figures) -> str:
 def _ratio_row(ratio: Ratio) -> list[str]:
     if ratio.median is None:
         return [ratio.name, *[NOT_AVAILABLE] * 5]
-    has_spread = ratio.least is not None and ratio.most is not None
+    spread = NOT_AVAILABLE
+    if ratio.least is not None and ratio.most is not None:
+        spread = f"{_ratio_text(ratio.least)} to {_ratio_text(ratio.most)}"
     return [
         ratio.name,
         _number(ratio.a),
         _number(ratio.b),
-        f"{ratio.median:.3f}",
-        f"{ratio.least:.3f} to {ratio.most:.3f}" if has_spread else NOT_AVAILABLE,
+        _ratio_text(ratio.median),
+        spread,
         f"{ratio.agreeing} of {len(ratio.ratios)}",
     ]
 
 
 def _number(value: float | None) -> str:
-    """Return a figure with three digits at least and no more decimals than these need."""
-    if value is None:
-        return NOT_AVAILABLE
-    size = float(f"{value:.3g}")  # 9.999 is shown as 10.0
-    decimals = next((d for d, least in enumerate((100, 10, 1)) if size >= least), 3)
-    return f"{value:.{decimals}f}"
+    return NOT_AVAILABLE if value is None else significant(value, 3)
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:.3f}" if ratio >= 1 else significant(ratio, 3)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

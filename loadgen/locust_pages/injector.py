@@ -8,7 +8,9 @@ from loadgen.locust_pages.asking import Answer, NoAnswerError, ask
 
 LEASE_S = 5.0  # a fault ends by itself this long after its holder died
 ANSWER_S = 1.5  # the service is asked once a second: a hung one must not outlast its lease
-_BOOKKEEPING = frozenset({"on", "active", "ttlS", "leftS", "touched", "seed"})
+_BOOKKEEPING = frozenset(
+    {"on", "active", "ttlS", "leftS", "arrived", "touched", "hits", "instance", "applied", "seed"}
+)
 _WORDED = frozenset({"failure", "status", "delayMs", "jitterMs", "failFirst", "retryAfterS"})
 
 
@@ -126,7 +128,7 @@ def describe(document: Mapping[str, object]) -> str:
     jitter, first = _number(document, "jitterMs"), _number(document, "failFirst")
     status = document.get("status", 500)
     parts = [
-        f"{failure * 100:g} % replies {status}" if failure else "",
+        f"{failure * 100:.10g} % replies {status}" if failure else "",
         f"{delay:g} ms delay" if delay else "",
         f"±{jitter:g} ms jitter" if jitter else "",
         f"first {first:g} replies {status}" if first else "",

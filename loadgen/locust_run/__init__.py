@@ -5,6 +5,7 @@
     session       the two kept for one load after another, as their user sees them
     locustfile    what those processes execute; also for workers on other machines
     master        the master's part of it
+    share         a worker's part: tickets, samples, how late it was itself
 
 Locust itself is imported by `locustfile` alone: it changes the process that imports it.
 """

@@ -6,8 +6,8 @@ from loadgen.load import Load, Open
 def why_unfit(load: Load, *, workers: int) -> str | None:
     """Return in a few words why *workers* of Locust cannot send *load*; None if they can.
 
-    Locust's users send one request after another, each over a connection that it keeps: a closed
-    load of a number of requests. What it could not do exactly is refused rather than bent.
+    Locust's users send one request after another: a closed load of a number of requests. What it
+    could not do exactly is refused rather than bent.
     """
     shape = load.shape
     if isinstance(shape, Open):
@@ -22,7 +22,6 @@ def why_unfit(load: Load, *, workers: int) -> str | None:
         "Locust has no warm-up within a load; send a load before it": (
             load.warmup_requests > 0 or load.warmup_s > 0
         ),
-        "Locust keeps its connections; leave keep_alive on": not load.keep_alive,
         "Locust has no time-out for the first byte; drop it": (
             load.time_outs.first_byte_s is not None
         ),

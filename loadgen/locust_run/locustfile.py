@@ -11,10 +11,8 @@ for the next load until the master goes.
 
 import os
 import sys
-import time
 from argparse import ArgumentParser
 from collections.abc import Callable
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +28,14 @@ from locust.runners import MasterRunner, WorkerRunner
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from loadgen.failures import MALFORMED, NO_REPLY, cannot_connect, no_complete_reply
-from loadgen.load import Closed, Load, Request
-from loadgen.locust_replies import Judge, is_whole
+from loadgen.endings import Ending
+from loadgen.failures import MALFORMED, NO_REPLY, cannot_connect, no_complete_reply, own_want
+from loadgen.load import Load
+from loadgen.locust_replies import is_whole
 from loadgen.locust_run.master import DONE, FAILED, SAMPLES, Master, standard_input
-from loadgen.outcomes import ERROR_CLASS
-from loadgen.samples import Sample, Samples
-from loadgen.split import split_load
-from loadgen.turns import weighted_turns
+from loadgen.locust_run.share import Share, share_of
+from loadgen.outcomes import GENERATOR_ERROR
+from loadgen.samples import Sample
 
 SAMPLES_A_MESSAGE = 10_000
 REPORT_EVERY_S = 0.2
@@ -48,43 +46,7 @@ geventhttpclient.client.IDEMPOTENT_METHODS = frozenset()
 locust.runners.WORKER_REPORT_INTERVAL = REPORT_EVERY_S
 
 
-class _Share:
-    """This worker's part of a load: the tickets left and the samples so far.
-
-    Args:
-        load: with the requests and the bodies of this part.
-        tickets: of this part.
-    """
-
-    def __init__(self, load: Load, tickets: int) -> None:
-        self.load = load
-        self.judge = Judge(load.outcome)
-        self.samples = Samples()
-        self.began_wall_s = time.time()
-        self._began_s = time.perf_counter()
-        self.tickets = tickets
-        self._left = iter(range(tickets))
-        self._turns = weighted_turns([request.weight for request in load.requests])
-        self._bodies = [cycle(request.bodies or (request.body,)) for request in load.requests]
-
-    def take_ticket(self) -> tuple[int, str | None]:
-        """Return which request to send, with which body; stop the user if none is left."""
-        if next(self._left, None) is None:
-            raise StopUser
-        number = next(self._turns)
-        return number, next(self._bodies[number])
-
-    def now_s(self) -> float:
-        """Return the time since this worker began."""
-        return time.perf_counter() - self._began_s
-
-    def add(self, sample: Sample) -> bool:
-        """Keep *sample*; tell whether it was the last."""
-        self.samples.add(sample)
-        return len(self.samples) == self.tickets
-
-
-_shares: list[_Share] = []  # of this worker: none before the first start, then one
+_shares: list[Share] = []  # of this worker: none before the first start, then one
 
 
 class ExperimentUser(FastHttpUser):
@@ -104,19 +66,22 @@ class ExperimentUser(FastHttpUser):
     def send(self) -> None:
         """Send one request and keep its sample."""
         own = _shares[0]
-        number, body = own.take_ticket()
+        if (ticket := own.take_ticket()) is None:
+            raise StopUser
+        number, body = ticket
         sent_s = own.now_s()
         with gevent.Timeout(own.load.time_outs.whole_s):
-            reply = self._request(own.load.requests[number], body)
+            reply = self._request(own.load, number, body)
         finished_s = own.now_s()
         with reply:
             failure = reply.request_meta["exception"]
-            why = "" if is_whole(failure) else _words(failure, own.load.time_outs.whole_s)
-            ending = own.judge.ending_of(reply.request_meta["response"], why)
-            if ending.outcome == ERROR_CLASS:
+            ending = _ending(reply.request_meta["response"], failure, own)
+            if ending.error:
                 reply.failure(ending.error)
             else:
                 reply.success()
+        if not own.load.keep_alive:
+            self.client.client.close()  # whatever the server would do with the connection
         # Due when its user was free: in a closed load the moment when it was sent.
         sample = Sample(
             scheduled_s=sent_s,
@@ -131,16 +96,25 @@ class ExperimentUser(FastHttpUser):
         if own.add(sample):
             _hand_over(self.environment.runner, own)
 
-    def _request(self, request: Request, body: str | None) -> Any:  # noqa: ANN401 - has no type
+    def _request(self, load: Load, number: int, body: str | None) -> Any:  # noqa: ANN401 - has no type
+        request = load.requests[number]
+        framing = {} if load.keep_alive else {"Connection": "close"}
         return self.client.request(
             request.method,
             request.url,
             name="request",
             data=body,
-            headers=dict(request.headers),
+            headers=dict(request.headers) | framing,
             catch_response=True,
             allow_redirects=False,
         )
+
+
+def _ending(response: object, failure: object, own: Share) -> Ending:
+    if isinstance(failure, OSError) and (want := own_want(failure)):
+        return Ending(GENERATOR_ERROR, None, want)
+    why = "" if is_whole(failure) else _words(failure, own.load.time_outs.whole_s)
+    return own.judge.ending_of(response, why)
 
 
 def _words(failure: object, timeout_s: float) -> str:
@@ -159,11 +133,11 @@ def _words(failure: object, timeout_s: float) -> str:
     return f"{type(failure).__name__}: {failure}"[:200]
 
 
-def _hand_over(runner: WorkerRunner, own: _Share) -> None:
+def _hand_over(runner: WorkerRunner, own: Share) -> None:
     for chunk in own.samples.chunks(SAMPLES_A_MESSAGE):
         document = {"samples": chunk.to_document(), "began_s": own.began_wall_s}
         runner.send_message(SAMPLES, document)
-    runner.send_message(DONE)
+    runner.send_message(DONE, {"report": own.report().to_document()})
 
 
 def _be_worker(environment: Environment, runner: WorkerRunner) -> None:
@@ -176,24 +150,18 @@ def _be_worker(environment: Environment, runner: WorkerRunner) -> None:
         if runner.worker_index >= options.expect_workers:
             workers = f"{options.expect_workers} workers were expected and one more came"
             runner.send_message(FAILED, {"error": workers})
-        own = _part(load, place=runner.worker_index, parts=options.expect_workers)
+        own = share_of(load, place=runner.worker_index, parts=options.expect_workers)
         _shares[:] = [own]
         if own.tickets == 0:
-            runner.send_message(DONE)
+            runner.send_message(DONE, {"report": None})
+        else:
+            gevent.spawn(own.watch)
 
     def fail(exception: Exception, **_: object) -> None:
         runner.send_message(FAILED, {"error": f"a user failed: {exception!r}"})
 
     _listen(events.test_start, begin)
     _listen(events.user_error, fail)
-
-
-def _part(load: Load, *, place: int, parts: int) -> _Share:
-    """Return one worker's part of the load, without tickets if the worker is one too many."""
-    split = split_load(load, parts)
-    if place < len(split) and isinstance(shape := split[place].shape, Closed):
-        return _Share(split[place], shape.requests or 0)
-    return _Share(load, 0)
 
 
 def _add_options(parser: ArgumentParser) -> None:

@@ -6,7 +6,9 @@ workers, and writes JSON lines to the file descriptor in `--results-fd`:
     {"ready": true}                             once all workers have come
     {"finished": n}                             now and then, in a load
     {"samples": {...}, "began_s": s}            as often as it takes; s: the wall clock at their 0
-    {"done": {"requests": n, "failures": m}}    the end of a load, with Locust's own counts; or
+    {"done": {"requests": n, "failures": m}, "reports": [...]}
+                                                the end of a load, with Locust's own counts and what
+                                                each worker saw of itself (`RunReport`); or
     {"error": "..."}                            the load is void, and the master of no more use
 """
 
@@ -41,9 +43,10 @@ class Master:
         self._results = os.fdopen(options.results_fd, "w", encoding="utf-8")
         self._runner = runner
         self._done = 0
+        self._reports: list[object] = []
         self._loads: Queue[bytes] = Queue()
         runner.register_message(SAMPLES, lambda msg, **_: self._write(msg.data))
-        runner.register_message(DONE, lambda **_: self._count_done())
+        runner.register_message(DONE, lambda msg, **_: self._count_done(msg.data))
         runner.register_message(FAILED, lambda msg, **_: self._write(msg.data))
 
     def serve(self) -> None:
@@ -61,6 +64,7 @@ class Master:
 
     def _send(self, document: dict[str, Any]) -> None:
         self._done = 0
+        self._reports.clear()
         self._options.load_document = document
         tasks: int = document["shape"]["closed"]["tasks"]
         self._wait_for(self._all_are_ready, within_s=_QUIET_WITHIN_S)
@@ -72,7 +76,8 @@ class Master:
         # What is missing then shows in the counts.
         requests: int = document["shape"]["closed"]["requests"]
         self._wait_for(lambda: total.num_requests >= requests, within_s=_STATS_WITHIN_S)
-        self._write({"done": {"requests": total.num_requests, "failures": total.num_failures}})
+        counted = {"requests": total.num_requests, "failures": total.num_failures}
+        self._write({"done": counted, "reports": self._reports})
         # Stopping waits a whole second for users that it believes to be running.
         self._wait_for(lambda: self._runner.user_count == 0, within_s=_QUIET_WITHIN_S)
         self._runner.stop()
@@ -92,8 +97,10 @@ class Master:
     def _all_are_ready(self) -> bool:
         return len(self._runner.clients.ready) >= self._workers
 
-    def _count_done(self) -> None:
+    def _count_done(self, data: dict[str, Any]) -> None:
         self._done += 1
+        if data["report"] is not None:
+            self._reports.append(data["report"])
 
     def _wait_for(self, holds: Callable[[], bool], *, within_s: float) -> bool:
         deadline_s = time.monotonic() + within_s

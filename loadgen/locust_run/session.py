@@ -17,7 +17,8 @@ from loadgen.locust_run.processes import (
     start_master,
     start_worker,
 )
-from loadgen.outcomes import ERROR_CLASS
+from loadgen.outcomes import ERROR_CLASS, GENERATOR_ERROR
+from loadgen.report import RunReport, merge_reports
 from loadgen.samples import Samples
 
 LOOPBACK = "127.0.0.1"
@@ -104,9 +105,10 @@ class LocustSession:
             on_finished: called now and then with the number of requests finished so far.
 
         Returns:
-            The samples of one worker after those of another, without first bytes and report; times
-            in seconds since the first worker began. Workers on other machines are set against it
-            by their wall clocks.
+            The samples of one worker after those of another, without first bytes; times in seconds
+            since the first worker began. Workers on other machines are set against it by their wall
+            clocks. Their report tells of stalls and of what could not be sent, not of CPU time: a
+            worker at full speed uses a whole core, whoever is the limit.
 
         Raises:
             ValueError: Locust cannot send such a load.
@@ -129,6 +131,7 @@ class LocustSession:
             elif "done" in message:
                 samples = _joined(parts)
                 _check_counts(load, samples, message["done"])
+                samples.report = merge_reports([RunReport(**each) for each in message["reports"]])
                 return samples
 
     async def _message(self, *kinds: str) -> dict[str, Any]:
@@ -174,7 +177,8 @@ def _joined(parts: Sequence[tuple[float, Samples]]) -> Samples:
 
 def _check_counts(load: Load, samples: Samples, counted: dict[str, int]) -> None:
     asked = getattr(load.shape, "requests", None)
-    errors = sum(n for end, n in samples.count_endings().items() if end.outcome == ERROR_CLASS)
+    failures = {ERROR_CLASS, GENERATOR_ERROR}
+    errors = sum(n for end, n in samples.count_endings().items() if end.outcome in failures)
     if (len(samples), errors) != (counted["requests"], counted["failures"]) or asked != len(
         samples
     ):

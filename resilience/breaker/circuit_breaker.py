@@ -41,7 +41,7 @@ class CircuitBreaker:
 
     There is no timer: an open circuit becomes half-open when a call arrives after the break.
 
-    Not thread-safe: use it from one event loop. No method awaits.
+    Not thread-safe: use it from one event loop at a time. No method awaits.
 
     Attributes:
         closed: Whether calls pass freely; the breaker's own to change.
@@ -175,6 +175,11 @@ class CircuitBreaker:
         """
         self._isolated = False
         self._close(by_trial=by_trial)
+
+    def shift_times(self, by_s: float) -> None:
+        """Move every moment that it remembers by so many seconds: the clock has moved so."""
+        self._blocked_until_s += by_s
+        self._window.shift_times(by_s)
 
     def _rejection(self) -> CircuitOpen:
         if self._isolated:

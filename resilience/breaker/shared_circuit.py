@@ -63,14 +63,16 @@ class SharedCircuit:
     The latest change holds. A word that is older than what the circuit has come to since is not
     obeyed, however late it arrives, and is told ours instead.
 
+    Attributes:
+        process: Name of this process, no other's.
+
     Args:
         breaker: The circuit.
-        process: Name of this process.
     """
 
-    def __init__(self, breaker: CircuitBreaker, *, process: str) -> None:
+    def __init__(self, breaker: CircuitBreaker, *, process: str = "") -> None:
         self._breaker = breaker
-        self._process = process
+        self.process = process
         self._noted: _Noted | None = None  # a change of ours without a time on Redis' clock yet
         self._latest: Change | None = None  # ours or another's
         self._told_until_s = -math.inf  # how long the latest is ours to tell
@@ -118,7 +120,7 @@ class SharedCircuit:
         at_ms = now.redis_ms - round((now.loop_s - at_s) * 1000)
         if self._latest is not None:  # it came first, whatever rounding makes of it
             at_ms = max(at_ms, self._latest.at_ms + 1)
-        self._latest = Change(at_ms, self._process, state)
+        self._latest = Change(at_ms, self.process, state)
 
     def _obey(self, change: Change, left_s: float) -> None:
         if self._breaker.isolated:

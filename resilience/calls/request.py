@@ -12,9 +12,11 @@ from resilience.checks.kinds import expect
 from resilience.checks.sendable import (
     check_headers,
     check_method,
+    check_origin,
     check_params,
     check_path,
     check_text,
+    is_absolute,
 )
 from resilience.source import Overrides, Source
 
@@ -80,7 +82,7 @@ def build_request(
     Args:
         method: HTTP method, any case.
         base_url: Of the source, without a "/" at its end.
-        path: Begins with "/", or is empty.
+        path: Begins with "/", or is empty; or an absolute URL of the same origin.
         own: Headers of the source.
         options: Of the call.
 
@@ -133,6 +135,10 @@ def _url(base_url: str, path: str, params: Params | None) -> httpx.URL:
 
 @lru_cache(maxsize=256)  # parsing costs more than all policies, and paths repeat
 def _parsed(base_url: str, path: str) -> httpx.URL:
+    if is_absolute(path):
+        url = httpx.URL(path).copy_with(fragment=None)  # which a redirect may have
+        check_origin(url, base_url)
+        return url
     check_path(path)
     return httpx.URL(base_url + path)
 

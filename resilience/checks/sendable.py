@@ -19,7 +19,10 @@ _LABEL = r"[a-z0-9_-]{1,63}"  # RFC 1035 2.3.4, and the underscore of many a con
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _MAX_PORT = 65_535
+_USUAL_PORTS = {"http": 80, "https": 443}
 _CREDENTIALS = re.compile(r"(?<=//)[^/?#]*(?=@)")
+_ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)  # RFC 3986 3.1
+_RESOLVED = 'str(response.url.join(response.headers["location"]))'
 _SEPARATOR = re.compile(r"[/\\]")  # some servers take the one for the other
 
 
@@ -89,11 +92,52 @@ def check_path(path: str) -> None:
             fragment.
     """
     if path and not path.startswith("/"):
-        raise ValueError(f'path must begin with "/", got {path!r}; write {"/" + path!r}')
+        raise ValueError(
+            f'path must begin with "/", got {path!r}; write {"/" + path!r}, or, if that is where '
+            f"a redirect leads, {_RESOLVED}"
+        )
     if "#" in path:
         raise ValueError(f'path has a fragment, which is never sent: {path!r}; write "%23" for "#"')
-    if ".." in _SEPARATOR.split(unquote(path.partition("?")[0])):
+    if _climbs(path):
         raise ValueError(f'path climbs out of the base URL by "..": {path!r}; write where it leads')
+
+
+def is_absolute(path: str) -> bool:
+    """Tell whether a path is an absolute URL: where a redirect leads."""
+    return _ABSOLUTE.match(path) is not None
+
+
+def check_origin(url: httpx.URL, base_url: str) -> None:
+    """Refuse an absolute URL that leads to others than the source.
+
+    They would get its headers, which may be secret, and its policies would judge it by them. The
+    messages tell neither the user and password of the URL nor its query, which often are secret.
+
+    Raises:
+        ValueError: Its scheme, host and port are not those of the base URL, or it names a user.
+    """
+    leads_to, own = _origin(url), _origin(httpx.URL(base_url))
+    if leads_to != own:
+        raise ValueError(
+            f"the URL leads to {leads_to}, but the source is at {own}: its headers are not for "
+            "others; make a Source of that place, or correct the base_url if this one has moved"
+        )
+    if url.userinfo:
+        raise ValueError(
+            f"the URL to {own} names a user or a password; write them in the source's base_url, "
+            "or as an authorization header of the call"
+        )
+    if _climbs(url.raw_path.decode("ascii")):
+        raise ValueError(f'the path of the URL to {own} climbs by ".."; write where it leads')
+
+
+def _climbs(path: str) -> bool:
+    return ".." in _SEPARATOR.split(unquote(path.partition("?")[0]))
+
+
+def _origin(url: httpx.URL) -> str:
+    port = None if url.port == _USUAL_PORTS.get(url.scheme) else url.port
+    return str(httpx.URL(scheme=url.scheme, host=url.host, port=port))
 
 
 def without_credentials(url: str) -> str:

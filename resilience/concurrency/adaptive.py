@@ -25,7 +25,7 @@ class AdaptiveConcurrency:
     """Slots as of a bulkhead, as many as the results of the calls suggest; see `GradientLimit`.
 
     Take a slot from `slots`, `begin` when the request is sent, tell the outcome, give the slot
-    back. Not thread-safe: use it from one event loop.
+    back. Not thread-safe: use it from one event loop at a time.
 
     Attributes:
         slots: The bulkhead.
@@ -67,6 +67,10 @@ class AdaptiveConcurrency:
     def limit(self) -> int:
         """Return the limit found so far; during a probe there are fewer slots."""
         return self._gradient.limit
+
+    def shift_times(self, by_s: float) -> None:
+        """Move every moment that it remembers by so many seconds: the clock has moved so."""
+        self._gradient.shift_times(by_s)
 
     def begin(self, at_s: float | None = None) -> "Measurement":
         """Return a measurement of a call that is sent `at_s` on the clock, or else now."""

@@ -96,6 +96,11 @@ class GradientLimit:
         self._awaited -= 1
         return self._awaited <= 0 or now_s >= self._probe_at_s
 
+    def shift_times(self, by_s: float) -> None:
+        """Move every moment that it remembers by so many seconds: the clock has moved so."""
+        self._probe_at_s += by_s
+        self._probed_at_s += by_s
+
     def conclude(self, running: int, now_s: float, shared_s: float) -> LimitReason | None:
         """Draw a conclusion from what was recorded; return why the limit moved if it did.
 

@@ -46,7 +46,7 @@ class Bulkhead:
 
     `async with bulkhead:` holds a slot for the block.
 
-    Not thread-safe: use it from one event loop.
+    Not thread-safe: use it from one event loop at a time.
 
     Args:
         settings: The rules.

@@ -28,7 +28,7 @@ class TokenBucket:
     The whole state is the time at which the bucket will be full: each token taken moves it by one
     interval into the future. No call costs more than constant time, and one timer serves the line.
 
-    Not thread-safe: use it from one event loop.
+    Not thread-safe: use it from one event loop at a time.
 
     Args:
         limit: The rules.
@@ -157,6 +157,11 @@ class TokenBucket:
             self._paused_until_s = until_s
             self._full_at_s = max(self._full_at_s, until_s + self._depth_s)
         return bounded_s
+
+    def shift_times(self, by_s: float) -> None:
+        """Move every moment that it remembers by so many seconds: the clock has moved so."""
+        self._full_at_s += by_s
+        self._paused_until_s += by_s
 
     def refuse_all(self, error: Callable[[], Exception]) -> None:
         """Raise an error of its own at each caller that waits for a token; none is spent."""

@@ -97,6 +97,11 @@ class RetryLedger:
             self._waiting -= 1
         self._retries.record_success(self._clock())
 
+    def shift_times(self, by_s: float) -> None:
+        """Move all that was counted by so many seconds, because the clock has moved so."""
+        self._requests.shift_times(by_s)
+        self._retries.shift_times(by_s)
+
     def forget(self) -> None:
         """Take a grant back: its retry will never begin."""
         self._waiting -= 1

@@ -22,6 +22,7 @@ from resilience.events import GaveUp, GaveUpReason, RetryScheduled
 from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
 from resilience.retry.budget import RetryLedger
 from resilience.retry.decision import may_repeat, next_step
+from resilience.retry.forked_jitter import seeded_anew_in_forks
 from resilience.retry.retry_after import retry_after_s, utc_now
 from resilience.retry.settings import RetrySettings
 from resilience.retry.wait import RetryWaits
@@ -59,7 +60,7 @@ class RetryLayer:
     Args:
         settings: The rules.
         inner: The layer inside; by default an attempt is `call.send()` and nothing else.
-        random: Source of jitter.
+        random: Source of jitter; seeded anew in processes that are forked later.
         ledger: The budget's, shared with others; None opens one if the settings have a budget.
         waits: Where calls sleep before their retries, shared by the layers of a source and aware
             of its circuit; by default they sleep whatever a circuit does.
@@ -89,7 +90,7 @@ class RetryLayer:
         self._waits = waits if waits is not None else RetryWaits()
         self._subscribers = subscribers if subscribers is not None else Subscribers()
         self._counts = counts if counts is not None else Counts()
-        self._random = random
+        self._random = seeded_anew_in_forks(random)
         self._wall_clock = wall_clock
 
     async def __call__(self, call: Call) -> httpx.Response:

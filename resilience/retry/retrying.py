@@ -12,6 +12,7 @@ from resilience.errors import UnwantedResult
 from resilience.events import Event, GaveUp, GaveUpReason, RetryScheduled
 from resilience.retry.budget import RetryLedger
 from resilience.retry.decision import next_step
+from resilience.retry.forked_jitter import seeded_anew_in_forks
 from resilience.retry.settings import RetrySettings
 from resilience.subscribers import Subscribers
 
@@ -43,7 +44,7 @@ class Retrying:
         on: Exception classes, or a function of an exception that returns whether to try again and
             must not raise. `()` for none.
         on_result: The same for what the function returned; by default no result is retried.
-        random: Source of jitter.
+        random: Source of jitter; seeded anew in processes that are forked later.
         ledger: The budget's, shared with others; None opens one if the settings have a budget.
         subscribers: Who hears of retries and of giving up; calls are numbered from 1.
 
@@ -69,7 +70,7 @@ class Retrying:
         self._settings = settings
         self._on = _predicate(on)
         self._on_result = on_result
-        self._random = random
+        self._random = seeded_anew_in_forks(random)
         self._ledger = ledger
         if ledger is None and settings.budget is not None:
             self._ledger = RetryLedger(settings.budget)

@@ -14,8 +14,11 @@ from resilience.wire.proxy import proxy_at
 
 DEFAULT_MAX_CONNECTIONS = 100
 DEFAULT_MAX_RESPONSE_BYTES = 10_000_000
+DEFAULT_MAX_HEADER_BYTES = 102_400 + 65_536  # httpx: while incomplete, and what its last read adds
 DEFAULT_KEEPALIVE_S = 4.0  # servers often close idle connections after 5 s: be first
 DEFAULT_MAX_CONNECTION_AGE_S = 120.0  # a busy connection never asks DNS again: part with it
+
+_HEADER_BYTES = (1_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +29,7 @@ class Connections:
         max_connections: Open connections, all hosts together, 1..65535; more requests wait.
             Whoever limits what is sent must wait before: see `Pipeline`.
         max_response_bytes: Largest decoded body, in bytes.
+        max_header_bytes: Largest status line and headers together, in bytes, 1 kB..10 MB.
         keepalive_s: How long an idle connection is kept, in seconds.
         max_connection_age_s: How long after its first request a connection is still used, in
             seconds; a new one looks the host's name up again.
@@ -41,6 +45,7 @@ class Connections:
 
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES
+    max_header_bytes: int = DEFAULT_MAX_HEADER_BYTES
     keepalive_s: float = DEFAULT_KEEPALIVE_S
     max_connection_age_s: float = DEFAULT_MAX_CONNECTION_AGE_S
     ssl_context: ssl.SSLContext | None = None
@@ -48,9 +53,11 @@ class Connections:
 
     def __post_init__(self) -> None:
         most, seconds = self.max_connections, "it is in seconds"
+        head, usual = self.max_header_bytes, "it is in bytes; 167936 is usual"
         refuse(
             outside("max_connections", most, 1, 65_535, "100 is usual", whole=True),
             outside("max_response_bytes", self.max_response_bytes, 0, math.inf, "it is in bytes"),
+            outside("max_header_bytes", head, *_HEADER_BYTES, usual, whole=True),
             outside("keepalive_s", self.keepalive_s, 0, DAY_S, seconds),
             outside("max_connection_age_s", self.max_connection_age_s, 0, DAY_S, seconds),
         )

@@ -6,6 +6,7 @@ import pytest
 from fastapi import FastAPI, Request, Response
 
 from chaos import ChaosMiddleware, Outcomes, OutcomesMiddleware
+from chaos.injector import Injector
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -90,6 +91,45 @@ async def test_what_is_on_is_told(client: httpx.AsyncClient) -> None:
 
     assert state.items() >= {"on": True, "failure": 1, "seed": 3, "ttlS": 10, "touched": 2}.items()
     assert state["leftS"] == pytest.approx(6)
+
+
+async def test_what_a_fault_did_is_told_by_cause_beside_the_requests_that_it_was_for(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post(
+        "/chaos",
+        json={"failFirst": 1, "failure": 1, "delayMs": 5, "match": {"path": "/pulse"}},
+    )
+    await fates(client, 3)
+    await client.get("/elsewhere")
+    state = (await client.get("/chaos")).json()
+
+    assert (state["arrived"], state["touched"]) == (3, 3)
+    assert state["hits"] == {"delay": 3, "failFirst": 1, "failure": 2}
+
+
+async def test_a_match_that_no_request_meets_shows_as_none_that_arrived(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post("/chaos", json={"failure": 1, "match": {"path": "/typo"}})
+    await fates(client, 3)
+    state = (await client.get("/chaos")).json()
+
+    assert (state["arrived"], state["touched"], state["hits"]) == (0, 0, {})
+
+
+async def test_each_injector_has_a_name_and_counts_the_faults_it_was_given(
+    client: httpx.AsyncClient,
+) -> None:
+    before = (await client.get("/chaos")).json()
+    await client.post("/chaos?failure=1")
+    await client.post("/chaos?failure=0")  # takes it off: it is no fault
+    await client.post("/chaos?delayMs=1")
+    after = (await client.delete("/chaos")).json()
+    other = Injector(now_s=lambda: 0.0)
+
+    assert (before["applied"], after["applied"]) == (0, 2)
+    assert before["instance"] == after["instance"] != other.instance
 
 
 async def test_a_seed_is_picked_and_told_when_none_is_given(client: httpx.AsyncClient) -> None:

@@ -21,6 +21,7 @@ LAB = ".venv/bin/python -m lab "
 FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^(\S.*?)  *(?:reader|customer)  *(\d+(?: +\d+)*?) +[\d.]+ +[\d.]+ +\d+ +n/a$")
 ONE_RUN = ("--repeats", "1")  # the first of those whose medians the page has, with the same dice
+WIDE = "200"  # columns in which no name is broken, however long the figures beside it are
 NEAR = 5  # replies by which one run may differ from the median of three
 
 
@@ -55,16 +56,20 @@ def test_an_experiment_of_the_page_prints_the_table_of_the_page(
     ]
 
     done = run_lab(
-        *command("run", f"experiments/quickstart/{name}.yaml"), *ONE_RUN, "--out", tmp_path
+        *command("run", f"experiments/quickstart/{name}.yaml"),
+        *(*ONE_RUN, "--out", tmp_path),
+        COLUMNS=WIDE,
     )
 
     assert done.returncode == 0, done.stderr
     expected, found = counts(shown), counts(done.stdout)
     assert len(expected) == 6
-    assert list(found) == list(expected)
-    for fault, replies in expected.items():
-        assert sum(found[fault]) == 40
-        assert found[fault] == pytest.approx(replies, abs=NEAR)
+    for (fault, replies), (beginning, published) in zip(
+        found.items(), expected.items(), strict=True
+    ):
+        assert fault.startswith(beginning)
+        assert sum(replies) == 40
+        assert replies == pytest.approx(published, abs=NEAR)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments/quickstart").glob("*.yaml")))

@@ -14,8 +14,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 import resilience
-from resilience.demo.http_server import serving
-from resilience.demo.servers import Weather
+from examples.resilience_demo.http_server import serving
+from examples.resilience_demo.servers import Weather
 from tests.docs.console import pasted
 from tests.docs.snippets import Snippet, snippets
 from tests.valkey import valkey

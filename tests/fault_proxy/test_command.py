@@ -59,7 +59,7 @@ async def test_a_fault_comes_and_goes_over_http_and_ends_without_its_lab() -> No
         await client.send(b"held")
         assert await client.receives_nothing(0.1)
         assert await client.receive(4) == b"held"
-        assert (await control.get("/faults")).json() == {"faults": []}
+        assert (await control.get("/faults")).json() == {"faults": [], "applied": 1}
         assert (await control.get("/stats")).json()["connections"]["hit"] == 1
 
         proxy.process.send_signal(signal.SIGTERM)
@@ -77,7 +77,7 @@ async def test_control_over_a_unix_socket_is_the_owners_alone(tmp_path: Path) ->
     ):
         assert proxy.ready["control"] == f"unix:{path}"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert (await control.get("http://proxy/faults")).json() == {"faults": []}
+        assert (await control.get("http://proxy/faults")).json() == {"faults": [], "applied": 0}
 
         proxy.process.send_signal(signal.SIGINT)
         assert await proxy.process.wait() == 0

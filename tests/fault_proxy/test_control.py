@@ -34,7 +34,7 @@ async def test_a_fault_is_put_on_told_renewed_and_taken_off(control: httpx.Async
 
     assert (await control.get(f"/faults/{told['id']}")).json()["ttlS"] == 90
 
-    assert (await control.delete(f"/faults/{told['id']}")).json() == {"faults": []}
+    assert (await control.delete(f"/faults/{told['id']}")).json() == {"faults": [], "applied": 1}
     assert (await control.get(f"/faults/{told['id']}")).status_code == 404
 
 
@@ -43,7 +43,7 @@ async def test_all_faults_are_taken_off_at_once(control: httpx.AsyncClient) -> N
         await control.post("/faults", json={"kind": kind})
 
     assert len((await control.get("/faults")).json()["faults"]) == 3
-    assert (await control.delete("/faults")).json() == {"faults": []}
+    assert (await control.delete("/faults")).json() == {"faults": [], "applied": 3}
 
 
 @pytest.mark.parametrize(

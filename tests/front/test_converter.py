@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from front.convert_request import LARGEST_AMOUNT, LONGEST_AMOUNT
 from front.converter import Answer, age_s, convert
-from front.question import LARGEST_AMOUNT, LONGEST_AMOUNT
 from front.rate import HIGHEST, LOWEST, Rate
 
 NOW = datetime(2026, 11, 29, 20, 0, 0, tzinfo=UTC)

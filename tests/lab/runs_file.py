@@ -6,7 +6,7 @@ from pathlib import Path
 COLUMNS = (
     *("started_utc", "fault", "client", "repeat", "requests", "tasks", "fresh", "stale", "error"),
     *("mean_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms", "requests_per_s", "duration_s"),
-    *("attempts", "attempts_per_request", "note"),
+    *("attempts", "attempts_per_request", "touched", "share_hit", "share_asked", "note"),
 )
 
 
@@ -38,6 +38,7 @@ def table184_rows() -> list[dict[str, str]]:
             p95_ms=2 * mean_ms,
             requests_per_s=per_s + step,
             attempts_per_request=attempts,
+            **_touched(fault, client, step),
         )
         for fault, client, fresh, steps, mean_ms, per_s, attempts in _CELLS
         for repeat, step in enumerate(steps)
@@ -55,6 +56,26 @@ def table184_rows() -> list[dict[str, str]]:
     ]
 
 
+def _touched(fault: str, client: str, step: int) -> dict[str, float | str]:
+    share, touched, met = _FAULTS.get((fault, client), (None, None, None))
+    if touched is None or met is None:
+        return {}
+    if share is None:
+        return {"touched": touched}
+    if not met:  # an open circuit lets nothing through
+        return {"touched": touched, "share_asked": share}
+    touched += step
+    return {"touched": touched, "share_hit": touched / met, "share_asked": share}
+
+
+_FAULTS: dict[tuple[str, str], tuple[float | None, int, int]] = {  # share asked, touched, met
+    ("30 % replies 500", "resilient"): (0.3, 81, 278),
+    ("30 % replies 500", "raw"): (0.3, 57, 200),
+    ("70 % replies 500", "resilient"): (0.7, 0, 0),
+    ("70 % replies 500", "raw"): (0.7, 142, 200),
+    ("500 ms delay", "resilient"): (None, 0, 0),
+    ("500 ms delay", "raw"): (None, 200, 200),
+}
 _STEADY = (0, 0, 0, 0, 0)
 _VARIED = (0, -3, 2, 4, -1)
 _CELLS = (  # fault, client, fresh, what the runs add to it, mean ms, requests/s, attempts/request

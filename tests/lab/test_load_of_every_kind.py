@@ -69,7 +69,9 @@ def latest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = LabProcess("run", path, "--out", folder / "out").finish()
     assert done.returncode == 0, done.stderr
     assert "All 8 checks of expectations hold." in done.stdout
-    assert done.stderr.startswith("2 cells, 2 measured runs, about 4 s\n")
+    assert done.stderr.startswith(
+        "2 cells, 2 measured runs; 160 requests: 120 measured, 40 in the steady state, about 4 s\n"
+    )
     return folder / "out" / "small" / "latest"
 
 

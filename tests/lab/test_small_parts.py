@@ -6,15 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.lab.spec import folder
 
 from lab.estimate import Estimate, in_words
 from lab.loads import with_query
 from lab.manifest import plain
 from lab.plan import plan
 from lab.ports import free_port
-from lab.record import ResultFolder
+from lab.record import ResultFolder, RunRow
 from lab.spec.reading import read_experiment
-from tests.lab.small_experiment import write_experiment
+from loadgen import Summary
+from tests.lab.small_experiment import EXPERIMENT, write_experiment
 
 
 def test_ports_are_free_distinct_and_below_the_ephemeral_range() -> None:
@@ -69,6 +71,32 @@ def test_time_left_is_learned_from_the_cells_own_runs(tmp_path: Path) -> None:
     assert estimate.left_s(len(cells) - 1, loads_done=3) == 0
 
 
+def test_time_left_has_a_steady_state_for_each_cell(tmp_path: Path) -> None:
+    text = EXPERIMENT + "steady_state: {requests: 5000}\n"
+    experiment = read_experiment(write_experiment(tmp_path, text))
+    cells = plan(experiment)
+    estimate = Estimate(experiment, cells)
+    last_but_one = len(cells) - 2
+    without = estimate.left_s(last_but_one, 0)
+    estimate.add_steady_state("direct", 30.0)
+
+    assert estimate.left_s(last_but_one, 0) == pytest.approx(without + 30)
+    assert estimate.left_s(last_but_one, 0, is_steady=False) == pytest.approx(without + 60)
+
+
+def test_a_steady_state_takes_as_long_as_published_until_it_is_known(tmp_path: Path) -> None:
+    """200 requests by 4 tasks take 3 ms each, in the healthy system with the client `raw`."""
+    with_it = folder.EXPERIMENT + "steady_state: {requests: 4000}\n"
+    without_it = folder.EXPERIMENT + "steady_state: none\n"
+    left_s = []
+    for text in (with_it, without_it):
+        experiment = read_experiment(folder.write_folder(tmp_path, experiment=text))
+        cells = plan(experiment)
+        left_s.append(Estimate(experiment, cells).left_s(len(cells) - 1, 0, is_steady=False))
+
+    assert left_s[0] - left_s[1] == pytest.approx(4000 / 4 * 0.003)
+
+
 def test_results_of_the_same_second_stand_side_by_side(tmp_path: Path) -> None:
     now = datetime(2026, 11, 29, 20, 0, 0, tzinfo=UTC)
     first, second = (ResultFolder.create(tmp_path, "x", now) for _ in range(2))
@@ -76,6 +104,35 @@ def test_results_of_the_same_second_stand_side_by_side(tmp_path: Path) -> None:
     assert first.path.name == "20261129T200000Z"
     assert second.path.name == "20261129T200000Z-2"
     assert (tmp_path / "x" / "latest").resolve() == second.path.resolve()
+
+
+def test_one_attempt_for_ten_million_requests_is_not_none_in_the_file() -> None:
+    requests = 10_000_000
+    summary = Summary(
+        requests=requests,
+        counts={"ok": requests, "error": 0},
+        mean_ms=1.23456,
+        p50_ms=1,
+        p95_ms=None,
+        p99_ms=None,
+        max_ms=2,
+        requests_per_s=0.0004,
+        duration_s=1,
+    )
+    row = RunRow(
+        started=datetime(2026, 11, 29, tzinfo=UTC),
+        fault="none",
+        client="raw",
+        repeat=1,
+        tasks=4,
+        summary=summary,
+        attempts=1,
+    )
+
+    values = row.values()
+
+    assert (values["attempts_per_request"], values["requests_per_s"]) == (1e-7, 0.0004)
+    assert values["mean_ms"] == 1.235
 
 
 def test_the_manifest_holds_the_whole_experiment_as_json(tmp_path: Path) -> None:

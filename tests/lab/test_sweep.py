@@ -1,6 +1,7 @@
 """What a setting buys and costs, and which are beaten."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,22 @@ def test_the_file_and_the_page_of_a_sweep_have_its_settings_in_columns(tmp_path:
     assert "| Fault | retries | Fresh | Stale | Error | Mean, ms |" in page
     assert "| sick | 0 | 90 % | n/a | n/a | 10 | 20 | 1.00 | yes |" in page
     assert page.count("| sick | ") == 3
+
+
+def test_one_error_in_50_000_is_seen_in_the_tables_of_a_sweep(tmp_path: Path) -> None:
+    shares = Spread(median=1, low=1 - 1 / 50_000, high=1)
+    some, none = (cell(number, (1 - missed, 10, 20, 1)) for number, missed in ((0, 2e-5), (2, 0)))
+    varied = replace(cell(5, (1, 10, 20, 1)), shares={"fresh": shares})
+    rows = rows_of(some, none, varied)
+    write_sweep(rows, tmp_path / "sweep.csv", classes=CLASSES)
+
+    page = render_markdown(
+        Report(title="", classes=CLASSES, summaries=(some, none, varied), sweep=rows),
+        LANGUAGES["en"],
+    )
+
+    assert r"| sick | 0 | \>99.99 % | n/a | n/a | 10 | 20 | 1.00 |  |" in page
+    assert "| sick | 2 | 100 % | n/a | n/a | 10 | 20 | 1.00 | yes |" in page
+    assert r"| sick | 5 | 100 %, \>99.99–100 % | n/a |" in page  # noqa: RUF001
+    with (tmp_path / "sweep.csv").open() as file:
+        assert [row["fresh_share"] for row in csv.DictReader(file)] == ["0.99998", "1", "1"]

@@ -1,6 +1,7 @@
 """A run whose fault is off says whether a service ended, however late the news of that is."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,5 +35,8 @@ async def test_the_end_of_a_service_is_told_rather_than_that_of_its_fault(
 ) -> None:
     unused: Any = None
     system: Any = System(news_s)
-    runner = Runner(unused, system=system, engine=unused, folder=unused, progress=unused, seed=1)
-    assert await runner._why_fault_is_off() == note
+    experiment: Any = SimpleNamespace(conditions=())
+    runner = Runner(
+        experiment, system=system, engine=unused, folder=unused, progress=unused, seed=1
+    )
+    assert await runner._why_it_ended() == note

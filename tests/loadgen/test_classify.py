@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from loadgen import BodyPatternRule, HeaderRule, JsonFieldRule, OutcomeRule, StatusRule
 from loadgen.bodies import LONGEST_BODY_BYTES
-from loadgen.classify import LONG_BODY_BYTES, Classifier
+from loadgen.classify import Classifier
 from loadgen.endings import Ending, Endings
 from loadgen.outcomes import rule_from_document, rule_to_document
 
 SOURCE = JsonFieldRule(json_field="source", classes=("fresh",))
 FRESH = b'{"source": "fresh"}'
 GZIP, DEFLATE, BROTLI = ({b"content-encoding": name} for name in (b"gzip", b"deflate", b"br"))
+LONG_BODY_BYTES = 5_000
 FILLING = b'"filling": "' + b"x" * LONG_BODY_BYTES + b'"'
 
 
@@ -81,9 +82,46 @@ JSON = st.recursive(
 )
 
 
+ODD = (  # whatever is said of one of these is said of it when it is long as well
+    b'{"source": "fresh", "a": oops}',
+    b'{"source": "fresh", "source": "stale"}',
+    b'{"source": "stale", "source": "fresh"}',
+    b'{"sourc\\u0065": "fresh"}',
+    b'{"source": "fr\\u0065sh"}',
+    b'{"source": "fresh", "n": NaN}',
+    b'{"source": "fresh", "n": 1e999}',
+    b'{"source": "fresh"} trailing',
+    b'{"source": "fresh",}',
+    b'\xef\xbb\xbf{"source": "fresh"}',
+    '{"source": "fresh"}'.encode("utf-16"),
+    b'{"source": "fresh", "n": "\xff"}',
+    b'{"source": "fresh", "n": "\x01"}',
+    b'{"source": "fresh", "in": ' + b"[" * 2000 + b"]" * 2000 + b"}",
+    b'[{"source": "fresh"}]',
+    b'{"in": {"source": "fresh"}}',
+)
+
+
+@pytest.mark.parametrize("body", ODD)
+def test_a_long_body_is_of_the_class_that_it_would_have_if_it_were_short(body: bytes) -> None:
+    padding = b'{"padding": "' + b"x" * 10_000 + b'", '
+    long = (
+        body.replace(b"{", padding, 1),
+        body[:-1] + b" " * 10_000 + body[-1:],
+        b" " * 10_000 + body,
+    )
+
+    assert {ending_of(SOURCE, 200, each)[0] for each in long} == {ending_of(SOURCE, 200, body)[0]}
+
+
+def test_of_a_name_that_is_given_twice_the_last_value_counts() -> None:
+    assert ending_of(SOURCE, 200, b'{"source": "stale", "source": "fresh"}')[0] == "fresh"
+    assert ending_of(SOURCE, 200, b'{"source": "fresh", "source": "stale"}')[0] == "error"
+
+
 @settings(max_examples=40, deadline=None)
 @given(JSON)
-def test_searching_a_long_body_finds_what_parsing_it_finds(document: object) -> None:
+def test_what_stands_beside_the_field_makes_no_difference(document: object) -> None:
     long = orjson.dumps({"first": document, "source": "fresh", "end": "x" * LONG_BODY_BYTES})
     without = orjson.dumps({"first": document, "end": "x" * LONG_BODY_BYTES})
 

@@ -87,8 +87,8 @@ def test_a_load_is_shown_as_a_table(url: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0].startswith("40 requests in 0.")
     assert lines[0].endswith(" requests/s, 3 connections")
-    assert lines[3].split()[:4] == ["fresh", "40", "100.0", "%"]
-    assert lines[6].split() == ["error", "0", "0.0", "%", *["n/a"] * 7]
+    assert lines[3].split()[:4] == ["fresh", "40", "100", "%"]
+    assert lines[6].split() == ["error", "0", "0", "%", *["n/a"] * 7]
     assert lines[-1].startswith("the generator used ")
 
 
@@ -181,8 +181,8 @@ def test_an_interrupt_prints_the_figures_so_far(
 
     assert process.returncode == 130
     assert out.startswith("3 requests in ")
-    assert "the generator" in out
-    assert err == "loadgen: interrupted; the figures are of the 3 requests until then\n"
+    assert f"when the load was stopped: {tasks} sent and not answered" in out
+    assert err == "loadgen: interrupted; the figures are of the 3 requests that had ended\n"
 
 
 def test_an_interrupted_comparison_is_of_its_whole_rounds(url: str, server: _Server) -> None:
@@ -205,7 +205,7 @@ def wait_for_requests(server: _Server, number: int) -> None:
         time.sleep(0.01)
 
 
-def test_figures_that_nobody_reads_are_one_line_on_standard_error(url: str) -> None:
+def test_a_reader_of_the_figures_who_has_gone_away_is_an_exit_code(url: str) -> None:
     with subprocess.Popen(
         command(f"{url}/", "-n", "5"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -214,7 +214,7 @@ def test_figures_that_nobody_reads_are_one_line_on_standard_error(url: str) -> N
         assert process.stderr is not None
         err = process.stderr.read()
 
-    assert (process.returncode, err) == (2, "loadgen: [Errno 32] Broken pipe\n")
+    assert (process.returncode, err) == (141, "")
 
 
 def test_a_closed_standard_output_is_nobody_elses_number(url: str) -> None:
@@ -242,7 +242,7 @@ def test_the_live_line_is_written_over_on_a_terminal_and_gone_at_the_end() -> No
 
     assert shown.startswith("\r\x1b[KA: ")
     assert " s of 30 s: 7 requests, " in shown
-    assert shown.endswith("/s, errors 100.0 % of late")
+    assert shown.endswith("/s, errors 100 % of late")
     assert left.endswith("\r\x1b[K")
 
 
@@ -267,15 +267,12 @@ def test_a_reader_that_does_not_read_holds_nothing_up() -> None:
             os.write(theirs, b"x" * 4096)
     except BlockingIOError:
         os.set_blocking(theirs, True)
-    began = time.monotonic()
     with LiveLine(LOAD, lambda: Progress(7), descriptor=theirs) as line:
         time.sleep(1.2)  # by then it is stuck in its first line
-    took_s = time.monotonic() - began
-    os.close(ours)
+    os.close(ours)  # before this, the line's end waited for nobody: else the test would hang
     line._thread.join(5)
     os.close(theirs)
 
-    assert took_s < 5
     assert not line._thread.is_alive()
 
 

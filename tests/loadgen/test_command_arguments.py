@@ -132,6 +132,14 @@ def test_another_host_is_loaded_only_where_it_is_named() -> None:
         ([URL, "--until", "30"], '--until: must say its unit, got "30"; write 30ms or 30s'),
         ([URL, "--rate", "500"], '--rate: must say its unit, got "500"; write 500/s'),
         ([URL, "--rate", "5/s"], "--rate has no end; add --until 30s or -n 1000"),
+        (
+            [URL, "--rate", "0.5/s", "--until", "1s"],
+            "no request falls due: the rate comes to 0.5 requests in 1 s; raise the rate or",
+        ),
+        (
+            [URL, "--rate", "0.5/s", "--until", "1s", "--poisson"],
+            "no request falls due with seed 0: the rate comes to 0.5 requests in 1 s",
+        ),
         ([URL, "--ramp-to", "5/s"], "--ramp-to is for a rate; add --rate 100/s or drop it"),
         ([URL, "--poisson"], "--poisson is for a rate; add --rate 100/s or drop it"),
         ([URL, "--rate", "5/s", "-n", "5", "--poisson"], "replace -n by --until 30s"),

@@ -17,6 +17,7 @@ from loadgen.command.figures import Figures, figures_of
 from loadgen.command.live import RECENT, Progress, progress_line, progress_of
 from loadgen.command.rows import RequestsFile
 from loadgen.command.text import comparison_text, figures_text
+from loadgen.samples import Unfinished
 
 LOAD = Load(
     requests=(Request(url="http://127.0.0.1:1/"),),
@@ -94,6 +95,7 @@ def test_successes_and_failures_have_latencies_of_their_own() -> None:
         ("fresh", 1),
         ("stale", 1),
         ("error", 1),
+        ("generator_error", 0),
     ]
 
 
@@ -114,13 +116,33 @@ def test_the_table_says_what_is_not_available_and_each_kind_of_error() -> None:
     assert text == (
         "15 requests in 1.50 s: 10.0 requests/s, 4 connections\n"
         "\n"
-        "latency in ms  count   share  mean   p50   p90  p95  p99  p99.9   max\n"
-        "ok                12  80.0 %  6.50  6.00  11.0  n/a  n/a    n/a  12.0\n"
-        "error              3  20.0 %  1500  1500   n/a  n/a  n/a    n/a  1500\n"
+        "latency in ms  count  share  mean   p50   p90  p95  p99  p99.9   max\n"
+        "ok                12   80 %  6.50  6.00  11.0  n/a  n/a    n/a  12.0\n"
+        "error              3   20 %  1500  1500   n/a  n/a  n/a    n/a  1500\n"
         "\n"
         "error: 3 x no first byte in 1.5 s\n"
         "\n"
-        "the generator used 25% of a core; its event loop was 0.4 ms late (p99)"
+        "the generator used 25 % of a core; its event loop was 0.40 ms late (p99)"
+    )
+
+
+def test_one_error_in_50_000_is_neither_none_nor_all_of_the_rest() -> None:
+    rows = [sample(1)] * 49_999 + [sample(1, "error", "reply cut short")]
+    found = figures_of(samples_of(rows), ["ok"])
+    shown = [line.split()[1:4] for line in figures_text(found).splitlines()[3:5]]
+
+    assert shown == [["49999", ">99.99", "%"], ["1", "<0.01", "%"]]
+    assert figures_document(LOAD, found, is_interrupted=False)["classes"]["error"]["count"] == 1
+
+
+def test_what_is_small_is_not_nothing() -> None:
+    calm = RunReport(**(QUIET.to_document() | {"cpu_share": 0.004, "loop_lag_p99_ms": 0.02}))
+    text = figures_text(figures(0.0004, report=calm))
+
+    assert "used <1 % of a core; its event loop was 0.020 ms late" in text
+    assert text.splitlines()[3].split()[4] == "0.000400"
+    assert progress_line(5, "", Progress(2, 0.00002), 0.4) == (
+        "5 s: 2 requests, 0.40/s, errors <0.01 % of late"
     )
 
 
@@ -136,11 +158,83 @@ def test_several_classes_of_success_have_a_row_in_common() -> None:
     ]
 
 
-def test_a_generator_that_was_the_limit_is_said_to_be() -> None:
+def test_figures_that_are_the_generators_are_said_to_be() -> None:
     text = figures_text(figures(1, report=BUSY))
 
-    assert "the generator, not the target, was the limit: the generator used 97% of a core" in text
-    assert "was the limit" not in figures_text(figures(1, report=None))
+    assert (
+        "these are figures of the generator and not of the target: the generator used 97% of a core"
+        in text
+    )
+    assert "figures of the generator" not in figures_text(figures(1, report=None))
+
+
+def test_a_stall_that_leaves_p99_alone_is_told_of_beside_the_maximum() -> None:
+    still = replace(QUIET, requests=10_000, stalls=1, stalled_s=0.07, stalled_share=0.007)
+    text = figures_text(figures(1, report=still))
+
+    assert text.endswith(
+        "late (p99); it stood still once, for 0.07 s, which may be the maximum above"
+    )
+
+
+def test_what_the_generator_could_not_send_has_a_row_without_latencies() -> None:
+    want = "too many open files (limit 64)"
+    rows = [sample(1), Sample(0, None, 9, "generator_error", None, want)]
+    found = figures_of(samples_of(rows), ["ok"])
+    [row] = [line for line in figures_text(found).splitlines() if "generator_error" in line]
+
+    assert row.split() == ["generator_error", "1", "50", "%", *["n/a"] * 7]
+    assert found.failure.count == 0
+    assert found.success.max_ms == pytest.approx(1)
+
+
+def test_a_generator_that_opened_no_connection_does_not_ask_whether_the_target_is_up() -> None:
+    unsent = Sample(0, None, 9, "generator_error", None, "no free local port")
+    refused = Sample(0, None, 9, "error", None, "cannot connect: Connection refused")
+    report = replace(QUIET, connections=0)
+
+    assert figures_of(samples_of([refused], report), ["ok"]).has_no_connection
+    assert not figures_of(samples_of([unsent], report), ["ok"]).has_no_connection
+
+
+def test_the_rate_of_an_open_load_is_over_its_scheduled_time() -> None:
+    rows = [sample(1), sample(1, at_s=1)]
+    found = figures_of(samples_of(rows, replace(QUIET, scheduled_s=2)), ["ok"])
+
+    assert found.requests_per_s == 1
+    assert figures_text(found).startswith(
+        "2 requests due in 2.00 s, ended in 1.00 s: 1.00 requests/s, 4 connections\n"
+    )
+    assert figures_document(LOAD, found, is_interrupted=False)["scheduled_s"] == 2
+
+
+def test_requests_that_were_stopped_are_shown_apart(tmp_path: Path) -> None:
+    samples = samples_of([sample(1)])
+    samples.leave([Unfinished(1, 1.5, 0), Unfinished(2, 2.5, 0), Unfinished(3, None, 0)])
+    found = figures_of(samples, ["ok"])
+    document = figures_document(LOAD, found, is_interrupted=True)
+    with RequestsFile(tmp_path / "requests.csv") as file:
+        file.add(samples)
+
+    assert (
+        "\n\nwhen the load was stopped: 2 sent and not answered, 1 due and not sent; "
+        "in no figure above\n\n" in figures_text(found)
+    )
+    assert (document["requests"], document["unanswered"], document["waiting"]) == (1, 2, 1)
+    with (tmp_path / "requests.csv").open(encoding="utf-8", newline="") as text:
+        read = [(row["outcome"], row["sent_s"], row["finished_s"]) for row in csv.DictReader(text)]
+    assert read == [
+        ("ok", "0.0", "0.001"),
+        ("unanswered", "1.5", ""),
+        ("unanswered", "2.5", ""),
+        ("waiting", "", ""),
+    ]
+
+
+def test_requests_that_waited_for_one_of_too_few_connections_are_told_of() -> None:
+    text = figures_text(figures(1, report=replace(QUIET, queued=7)))
+
+    assert "7 requests found all connections busy and waited for one" in text
 
 
 def test_many_kinds_of_error_are_cut_short() -> None:

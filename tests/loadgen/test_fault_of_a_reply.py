@@ -88,7 +88,11 @@ async def test_without_a_reply_there_is_no_fault_to_name() -> None:
 async def test_the_same_endings_under_different_faults_are_one_class_in_the_summary() -> None:
     samples = await samples_of(reply(500, "failure"), reply(500, None), reply(200, "delay"))
 
-    assert dict(summarise(samples, ("fresh",)).counts) == {"fresh": 1, "error": 2}
+    assert dict(summarise(samples, ("fresh",)).counts) == {
+        "fresh": 1,
+        "error": 2,
+        "generator_error": 0,
+    }
 
 
 async def test_a_fault_survives_the_way_between_processes() -> None:

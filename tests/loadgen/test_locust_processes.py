@@ -1,9 +1,11 @@
 """Loads sent by real Locust processes against a real server."""
 
 import asyncio
+import itertools
 import json
 import os
 import re
+import resource
 import signal
 import sys
 from collections import Counter
@@ -43,6 +45,20 @@ def with_bodies(*bodies: str, url: str) -> Load:
     return replace(
         load_on(url, requests=40), requests=(Request(url=url, method="POST", bodies=bodies),)
     )
+
+
+async def test_without_keep_alive_each_request_has_a_connection_of_its_own() -> None:
+    """The server would keep them, whatever it is told."""
+    async with scripted_server(lambda _: FRESH) as server, start_locust(workers=1) as locust:
+        load = load_on(server.url, requests=30)
+        samples = await locust.send(replace(load, keep_alive=False))
+        of_its_own = server.connections
+        await locust.send(load)
+        kept = server.connections - of_its_own
+
+    assert (set(samples.outcome), of_its_own, kept) == ({"fresh"}, 30, 4)
+    assert all(b"connection: close" in head.lower() for head in server.requests[:30])
+    assert not any(b"connection: close" in head.lower() for head in server.requests[30:])
 
 
 async def send(load: Load) -> Samples:
@@ -133,6 +149,42 @@ async def test_workers_here_and_elsewhere_send_load_after_load_exactly_until_one
     assert 0.69 <= max(latencies_s) < 3
     assert sum(latency_s > 0.69 for latency_s in latencies_s) == 1
     assert told == sorted(told)
+
+
+async def test_a_worker_that_stands_still_and_one_without_descriptors_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    async with (
+        scripted_server(lambda _: FRESH, delay_s=0.02) as server,
+        start_locust(workers=1) as locust,
+    ):
+        sending = asyncio.ensure_future(locust.send(load_on(server.url, requests=400)))
+        await eventually(lambda: len(server.requests) > 20, within_s=60)
+        [worker] = [pid for pid in processes_in(tmp_path) if is_worker(pid)]
+        os.kill(worker, signal.SIGSTOP)
+        await asyncio.sleep(1)
+        os.kill(worker, signal.SIGCONT)
+        stalled = await sending
+        _leave_no_descriptor(worker)
+        shape = Closed(requests=60, tasks=30)
+        starved = await locust.send(replace(load_on(server.url, requests=60), shape=shape))
+
+    assert stalled.report is not None
+    assert stalled.report.limits[0].startswith("its event loop stood still ")
+    counts = Counter(starved.outcome)
+    assert counts["generator_error"] > 0  # those of the load before have left a few descriptors
+    assert counts["generator_error"] + counts["fresh"] == len(starved) == 60
+    assert starved.report is not None
+    assert starved.report.limits[0].startswith(
+        f"it could not send {counts['generator_error']} of 60 requests: too many open files (limit "
+    )
+
+
+def _leave_no_descriptor(pid: int) -> None:
+    taken = {int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir()}
+    limit = next(number for number in itertools.count() if number not in taken)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
 
 
 async def test_a_starter_that_is_killed_leaves_no_process(tmp_path: Path) -> None:

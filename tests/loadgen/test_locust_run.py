@@ -17,6 +17,7 @@ OPEN = Open(stages=(Stage(duration_s=1, rate_per_s=9),))
 
 def test_a_closed_load_of_a_number_of_requests_fits() -> None:
     assert why_unfit(LOAD, workers=2) is None
+    assert why_unfit(replace(LOAD, keep_alive=False), workers=2) is None
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,6 @@ def test_a_closed_load_of_a_number_of_requests_fits() -> None:
         (LOAD, 3, "3 workers need at least 3 tasks, got 2"),
         (replace(LOAD, warmup_requests=1), 1, "no warm-up"),
         (replace(LOAD, warmup_s=1), 1, "no warm-up"),
-        (replace(LOAD, keep_alive=False), 1, "leave keep_alive on"),
         (replace(LOAD, time_outs=TimeOuts(first_byte_s=1)), 1, "no time-out for the first byte"),
         (replace(LOAD, requests=(Request(url="http+unix://%2Fx.sock/"),)), 1, "unix socket"),
     ],

@@ -66,36 +66,6 @@ async def test_what_finds_no_connection_in_time_is_counted_as_never_sent() -> No
     assert samples.sent_s.count(None) > 10
 
 
-async def test_the_warm_up_is_sent_and_not_recorded_and_keeps_its_connections() -> None:
-    async with scripted_server(lambda _: FRESH) as server:
-        closed = Load(
-            requests=(Request(url=server.url),),
-            shape=Closed(requests=5, tasks=2),
-            outcome=RULE,
-            warmup_requests=7,
-        )
-        samples = await run_load(closed)
-
-        assert len(server.requests) == 12
-        assert server.connections == 2
-    assert len(samples) == 5
-    assert min(samples.scheduled_s) == 0
-
-
-async def test_an_open_warm_up_has_the_first_rate_and_no_gap_after_it() -> None:
-    async with scripted_server(lambda _: FRESH) as server:
-        load = Load(
-            requests=(Request(url=server.url),),
-            shape=Open(stages=(Stage(duration_s=0.1, rate_per_s=100),)),
-            outcome=RULE,
-            warmup_s=0.1,
-        )
-        samples = await run_load(load)
-
-        assert len(server.requests) == 20
-    assert sorted(samples.scheduled_s) == pytest.approx([n / 100 for n in range(10)])
-
-
 async def test_a_closed_load_by_duration_hands_out_tickets_until_it_is_over() -> None:
     async with scripted_server(lambda _: FRESH, delay_s=0.01) as server:
         load = Load(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from loadgen import Closed, Histograms, JsonFieldRule, Load, Request, Sample, Samples, run_load
 from loadgen.endings import Ending
 from loadgen.report import RunReport, merge_reports
+from loadgen.samples import Unfinished
 from tests.loadgen.scripted_server import json_reply, scripted_server
 
 offsets = st.floats(0, 1000)
@@ -122,7 +123,11 @@ async def test_a_load_can_be_counted_instead_of_sampled() -> None:
     assert Histograms(("x",)).by_outcome["x"].percentile_s(0.5) is None
 
 
-def report(**values: float | None) -> RunReport:
+STOOD_STILL = "its event loop stood still"
+TOO_MANY_FILES = "too many open files (limit 64); raise ulimit -n or use fewer connections"
+
+
+def report(**values: object) -> RunReport:
     settings = {
         "began_s": 1.0,
         "duration_s": 2.0,
@@ -132,6 +137,7 @@ def report(**values: float | None) -> RunReport:
         "asked_per_s": None,
         "taken_per_s": None,
         "connections": 1,
+        "requests": 1000,
     }
     return RunReport(**(settings | values))  # type: ignore[arg-type] # fields of the report
 
@@ -141,7 +147,20 @@ def report(**values: float | None) -> RunReport:
     [
         (report(), ()),
         (report(cpu_share=0.97), ("the generator used 97% of a core",)),
-        (report(loop_lag_p99_ms=75), ("its event loop was 75 ms late (p99)",)),
+        (
+            report(stalls=1, stalled_s=0.2, stalled_share=0.1, held_up=4),
+            (f"{STOOD_STILL} once, for 0.20 s: 10.0 % of the time and 4 of 1000 requests",),
+        ),
+        (
+            report(stalls=2, stalled_s=0.12, stalled_share=0.001, held_up=10, duration_s=0.1),
+            (f"{STOOD_STILL} 2 times, 0.12 s in all: 0.1 % of the time and 10 of 1000 requests",),
+        ),
+        (report(stalls=9, stalled_s=0.9, stalled_share=0.009, held_up=9), ()),
+        (report(held_up=10), ("it took up 10 of 1000 requests 50 ms late or later",)),
+        (
+            report(unsent={"too many open files (limit 64)": 2}, duration_s=0.1),
+            (f"it could not send 2 of 1000 requests: {TOO_MANY_FILES}",),
+        ),
         (report(asked_per_s=1000, taken_per_s=900), ("it took up 900 of 1000 requests/s",)),
         (report(asked_per_s=1000, taken_per_s=999), ()),
         (report(cpu_share=0.97, duration_s=0.1), ()),
@@ -156,4 +175,33 @@ def test_a_report_says_when_the_generator_was_the_limit(
 def test_the_report_of_several_generators_is_that_of_the_worst() -> None:
     merged = merge_reports([report(cpu_share=0.5, asked_per_s=10), report(began_s=0.5)])
 
-    assert merged == report(cpu_share=0.5, asked_per_s=10, began_s=0.5, connections=2)
+    assert merged == report(
+        cpu_share=0.5, asked_per_s=10, began_s=0.5, connections=2, requests=2000
+    )
+
+
+def test_one_generator_of_several_that_stood_still_spoils_the_load_of_all() -> None:
+    still = report(stalls=1, stalled_s=1.0, stalled_share=0.02, held_up=20)
+    merged = merge_reports([report(), report(), still, report()])
+
+    assert merged.limits == (
+        "its event loop stood still once, for 1.00 s: 2.0 % of the time and 20 of 4000 requests",
+    )
+
+
+def test_what_several_generators_could_not_send_adds_up() -> None:
+    merged = merge_reports([report(unsent={"a": 1}), report(unsent={"a": 2, "b": 1})])
+
+    assert merged.unsent == {"a": 3, "b": 1}
+    assert RunReport(**merged.to_document()) == merged
+
+
+def test_what_was_under_way_survives_chunks_documents_and_joining() -> None:
+    samples = filled([Sample(1, 1, 1.5, "fresh", 200, "")])
+    samples.leave([Unfinished(2.0, 2.5, 0), Unfinished(3.0, None, 1)])
+    joined = Samples()
+    for chunk in samples.chunks(1):
+        joined.extend(Samples.from_document(chunk.to_document()), later_s=1.0)
+
+    assert joined.unfinished == [Unfinished(3.0, 3.5, 0), Unfinished(4.0, None, 1)]
+    assert len(joined) == 1

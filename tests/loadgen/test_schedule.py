@@ -28,6 +28,13 @@ stages = st.lists(
 )
 
 
+def at(
+    rate_per_s: float, duration_s: float, end_per_s: float | None = None, *, poisson: bool = False
+) -> Open:
+    stage = Stage(duration_s=duration_s, rate_per_s=rate_per_s, end_rate_per_s=end_per_s)
+    return Open(stages=(stage,), poisson=poisson)
+
+
 def test_a_constant_rate_has_even_gaps_from_the_beginning() -> None:
     moments = list(due_moments([Stage(duration_s=2, rate_per_s=4)]))
 
@@ -89,7 +96,7 @@ def test_a_closed_load_is_shared_out_exactly(
     assert sum(part.warmup_requests for part in parts) == warmup
 
 
-@given(stages.filter(lambda s: any(each.rate_per_s or each.last_rate_per_s for each in s)))
+@given(stages.filter(lambda s: any(due_moments(s, random.Random(0)))))
 def test_the_parts_of_an_open_load_keep_its_schedule_together(stages: list[Stage]) -> None:
     load = Load(requests=REQUESTS, shape=Open(stages=tuple(stages), poisson=True), outcome=RULE)
     whole = list(due_moments(stages, random.Random(0)))
@@ -128,7 +135,10 @@ def test_a_load_comes_back_from_its_document(load: Load) -> None:
     [
         (lambda: Closed(tasks=1), "give either requests or duration_s"),
         (lambda: Closed(tasks=1, requests=1, duration_s=1), "give either requests or duration_s"),
-        (lambda: Open(stages=()), "at least one with a rate above 0"),
+        (lambda: Open(stages=()), "no request falls due: the rate comes to 0 requests in 0 s"),
+        (lambda: at(0.5, 1), "no request falls due: the rate comes to 0.5 requests in 1 s"),
+        (lambda: at(0, 1, 0.9), "no request falls due: the rate comes to 0.45 requests in 1 s"),
+        (lambda: at(0.5, 1, poisson=True), "no request falls due with seed 0: the rate comes to"),
         (lambda: Request(url="http://u:p@h/"), "must not hold a user name"),
         (lambda: Request(url="ftp://h/"), "url must be like"),
         (lambda: Request(url="http://h:99999/"), "url must be like"),

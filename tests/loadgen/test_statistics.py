@@ -48,7 +48,7 @@ def _samples(*outcomes: str) -> Samples:
 def test_the_classes_of_a_summary_add_up_to_its_requests() -> None:
     summary = summarise(_samples("fresh", "error", "fresh", "stale"), ("fresh", "stale"))
 
-    assert summary.counts == {"fresh": 2, "stale": 1, "error": 1}
+    assert summary.counts == {"fresh": 2, "stale": 1, "error": 1, "generator_error": 0}
     assert sum(summary.counts.values()) == summary.requests == 4
 
 
@@ -58,6 +58,31 @@ def test_the_rate_is_requests_over_the_time_from_first_to_last() -> None:
     assert summary.duration_s == pytest.approx(1.25)
     assert summary.requests_per_s == pytest.approx(3 / 1.25)
     assert summary.mean_ms == pytest.approx(250)
+
+
+def test_the_rate_of_an_open_load_is_over_the_time_in_which_it_fell_due() -> None:
+    """Two requests in two seconds are one a second, although the last ends long before the end."""
+    summary = summarise(_samples("fresh", "fresh"), ("fresh",), scheduled_s=2)
+
+    assert summary.requests_per_s == 1
+    assert summary.duration_s == pytest.approx(0.75)
+
+
+def test_what_the_generator_could_not_send_is_counted_apart_and_has_no_latency() -> None:
+    samples = _samples("fresh", "error")
+    samples.add(Sample(0, None, 9, "generator_error", None, "too many open files (limit 64)"))
+    summary = summarise(samples, ("fresh",))
+
+    assert summary.counts == {"fresh": 1, "error": 1, "generator_error": 1}
+    assert summary.mean_ms == summary.max_ms == pytest.approx(250)
+
+
+def test_a_load_of_which_nothing_could_be_sent_has_no_latencies() -> None:
+    samples = Samples()
+    samples.add(Sample(0, None, 9, "generator_error", None, "no free local port"))
+    summary = summarise(samples, ("fresh",))
+
+    assert (summary.mean_ms, summary.p50_ms, summary.max_ms) == (None, None, None)
 
 
 def test_nothing_sent_is_an_error_and_not_a_zero() -> None:

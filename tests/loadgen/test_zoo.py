@@ -58,6 +58,7 @@ ZOO: dict[str, tuple[Talk, str]] = {
     "closes at once": (zoo.closes_at_once, GONE),
     "resets": (zoo.resets, GONE),
     "resets in the body": (zoo.resets_in_the_body, CUT),
+    "resets a body without a length": (zoo.resets_where_only_an_end_would_end_the_body, CUT),
     "half a status line": (says(b"HTTP/1.1 2", closes=True), CUT),
     "half a head": (says(OK + b"Content-Le", closes=True), CUT),
     "half a head, then silence": (says(OK + b"Content-Le"), LATE),

@@ -85,6 +85,14 @@ async def resets_in_the_body(guest: Guest) -> None:
     guest.reset()
 
 
+async def resets_where_only_an_end_would_end_the_body(guest: Guest) -> None:
+    """Reset after a body that has no length, so that nobody can know whether it was whole."""
+    await guest.request()
+    await guest.say(OK + b"\r\n" + FRESH)
+    await asyncio.sleep(0.05)
+    guest.reset()
+
+
 async def closes_late(guest: Guest) -> None:
     """Answer, then close unannounced while the connection is idle."""
     await guest.request()

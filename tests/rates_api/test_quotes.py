@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rates_api.quotes import BASE_RATES, Rate, UnknownCurrencyError, as_wire, quote
+from rates_api.quotes import BASE_RATES, Rate, UnknownCurrencyError, quote
 
 NOW = datetime(2026, 11, 29, 20, 0, 0, 123_999, tzinfo=UTC)
 
@@ -21,10 +21,10 @@ def test_a_rate_is_its_base_plus_or_minus_5_hundredths_in_4_decimals(code: str, 
     assert rate.value == round(rate.value, 4)
 
 
-def test_the_noise_reaches_both_ends_and_repeats_with_its_seed() -> None:
+def test_the_jitter_reaches_both_ends_and_repeats_with_its_seed() -> None:
     def values(seed: int) -> list[Decimal]:
-        noise = random.Random(seed)
-        return [quote("USD", noise, NOW).value for _ in range(20_000)]
+        rng = random.Random(seed)
+        return [quote("USD", rng, NOW).value for _ in range(20_000)]
 
     assert (min(values(1)), max(values(1))) == (Decimal("41.15"), Decimal("41.25"))
     assert values(1) == values(1) != values(2)
@@ -39,14 +39,14 @@ def test_an_unknown_currency_is_named(code: str) -> None:
 def test_on_the_wire_the_value_is_a_number_and_the_moment_utc_with_milliseconds() -> None:
     moment = NOW.astimezone(timezone(timedelta(hours=2)))
     rate = quote("USD", random.Random(1), moment)
-    wire = orjson.dumps(as_wire(Rate(code="USD", value=Decimal("41.2031"), at=rate.at)))
+    wire = Rate(code="USD", value=Decimal("41.2031"), at=rate.at).model_dump_json()
 
-    assert wire == b'{"code":"USD","value":41.2031,"at":"2026-11-29T20:00:00.123Z"}'
+    assert wire == '{"code":"USD","value":41.2031,"at":"2026-11-29T20:00:00.123Z"}'
 
 
 @given(st.integers(0, 10**9))
 def test_four_decimals_survive_the_wire(units: int) -> None:
     value = Decimal(units) / 10_000
-    wire = orjson.dumps(as_wire(Rate(code="USD", value=value, at=NOW)))
+    wire = Rate(code="USD", value=value, at=NOW).model_dump_json()
 
     assert Decimal(str(orjson.loads(wire)["value"])) == value

@@ -28,7 +28,7 @@ async def test_a_transport_closed_before_its_first_request_opens_no_connection()
     await transport.aclose()
     with pytest.raises(RuntimeError, match="the client is closed"):
         await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.1:9"))
-    assert transport.client == transport._open_session
+    assert transport.client is None
 
 
 async def test_a_call_that_would_be_retried_after_the_close_says_so_too() -> None:

@@ -97,7 +97,7 @@ def test_it_runs_where_nothing_but_what_it_requires_is_installed(
     program = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
-import resilience, resilience.demo.service, resilience.telemetry, resilience.testing
+import resilience, resilience.telemetry, resilience.testing
 print(resilience.__file__)
 """
     done = subprocess.run(

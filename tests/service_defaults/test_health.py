@@ -2,9 +2,9 @@ import asyncio
 
 import httpx
 import pytest
-from starlette.applications import Starlette
+from fastapi import FastAPI
 
-from service_defaults import Check, health_routes
+from service_defaults import Check, health_router
 
 
 async def well() -> None:
@@ -19,8 +19,14 @@ async def hung() -> None:
     await asyncio.sleep(3600)
 
 
+def _app(checks: dict[str, Check]) -> FastAPI:
+    app = FastAPI()
+    app.include_router(health_router(checks))
+    return app
+
+
 async def get(path: str, checks: dict[str, Check]) -> httpx.Response:
-    transport = httpx.ASGITransport(Starlette(routes=health_routes(checks)))
+    transport = httpx.ASGITransport(_app(checks))
     async with httpx.AsyncClient(transport=transport, base_url="http://demo") as client:
         return await client.get(path)
 

@@ -3,7 +3,7 @@
 import { send } from "./requests.js";
 
 const CONTROLS = [
-  { field: "failure", label: "Share of replies that fail", kind: "range", max: 1, step: 0.05, start: 0.3, show: (value) => `${Math.round(value * 100)} %` },
+  { field: "failure", label: "Share of replies that fail", kind: "range", max: 1, step: 0.05, start: 0.3, show: percent },
   { field: "status", label: "Status of a failed reply", kind: "choice", choices: [500, 502, 503, 429], start: 500 },
   { field: "delayMs", label: "Delay of each reply", kind: "range", max: 3000, step: 50, start: 0, show: (value) => `${value} ms` },
   { field: "jitterMs", label: "Delay varies by", kind: "range", max: 1000, step: 50, start: 0, show: (value) => `± ${value} ms` },
@@ -13,6 +13,13 @@ const CONTROLS = [
   { field: "body", label: "Spoil the body", kind: "choice", choices: ["", "drip", "truncate", "garbage", "empty"], start: "", optional: true },
 ];
 const SETTLE_MS = 250; // a slider on the move is not a fault for each of its steps
+
+// A share as `loadgen.numbers.percent` writes it: 0 % and 100 % are none and all.
+function percent(share) {
+  const value = Number((100 * share).toFixed(2));
+  if (share > 0 && value === 0) return "<0.01 %";
+  return share < 1 && value === 100 ? ">99.99 %" : `${value} %`;
+}
 
 export class Fault {
   constructor(service, onState, onTrouble) {
@@ -72,9 +79,17 @@ export class Fault {
     const { control, input, show } = this.inputs.get(field);
     const isNew = control.kind === "choice" && value !== null && ![...input.options].some((each) => each.value === String(value));
     if (isNew) input.append(new Option(value, value));
+    if (control.kind === "range") this.makeRoom(control, input, value);
     if (control.kind === "tick") input.checked = Boolean(value);
     else input.value = value ?? control.start;
     show();
+  }
+
+  // A fault put on elsewhere may lie between the steps or beyond the end: the slider shows it as it is.
+  makeRoom(control, input, value) {
+    const steps = value / control.step;
+    if (Math.abs(steps - Math.round(steps)) > 1e-9) input.step = "any";
+    if (value > Number(input.max)) input.max = value;
   }
 
   document() {

@@ -16,6 +16,7 @@ from lab.links.places import Site
 from lab.running import RunningSystem
 from lab.spec.extensions import ExtensionFault
 from lab.spec.system import Service, System
+from lab.touches import Touches
 from loadgen.code import load_object
 
 CODE = """\
@@ -43,6 +44,17 @@ class Own:
         seen.append("off")
         if self.fails == "off":
             raise RuntimeError("stuck")
+
+class Counting:
+    def __init__(self, *, count):
+        self.count = count
+    @asynccontextmanager
+    async def applied(self, target, chance):
+        yield self
+    async def is_active(self):
+        return True
+    async def touched(self):
+        return self.count
 """
 
 
@@ -55,15 +67,16 @@ async def system(tmp_path: Path) -> AsyncIterator[RunningSystem]:
             addresses=addresses_of(system),
             keeper=Keeper(),
             http=http,
+            fresh_http=http,
             logs=tmp_path,
         )
         yield RunningSystem(site, places={})
 
 
-def fault(folder: Path, **options: str) -> ExtensionFault:
+def fault(folder: Path, name: str = "Own", **options: object) -> ExtensionFault:
     path = folder / "own.py"
     path.write_text(CODE)
-    return ExtensionFault(kind="own", service="rates", code=f"{path}:Own", options=options)
+    return ExtensionFault(kind="own", service="rates", code=f"{path}:{name}", options=options)
 
 
 def seen_by(fault: ExtensionFault) -> list[str]:
@@ -75,9 +88,9 @@ async def test_it_is_on_within_the_block_and_off_after_it(
 ) -> None:
     own = fault(tmp_path)
 
-    async with applied(own, system, random.Random(5)) as still_on:
+    async with applied(own, system, random.Random(5)) as on:
         assert seen_by(own) == [f"on rates {random.Random(5).random():.3f}"]
-        assert await still_on()
+        assert await on.is_active()
 
     assert seen_by(own)[1:] == ["off"]
 
@@ -99,8 +112,18 @@ async def test_it_is_reverted_however_the_block_ends_without_a_finally(
 async def test_it_says_whether_it_is_still_on_or_never_goes(
     tmp_path: Path, system: RunningSystem, kind: str, is_on: bool
 ) -> None:
-    async with applied(fault(tmp_path, fails=kind), system, random.Random(5)) as still_on:
-        assert await still_on() is is_on
+    async with applied(fault(tmp_path, fails=kind), system, random.Random(5)) as on:
+        assert await on.is_active() is is_on
+        assert await on.touches() is None
+
+
+@pytest.mark.parametrize("touched", [0, 3])
+async def test_it_may_count_what_it_touches(
+    tmp_path: Path, system: RunningSystem, touched: int
+) -> None:
+    async with applied(fault(tmp_path, "Counting", count=touched), system, random.Random(5)) as on:
+        assert await on.is_active()
+        assert await on.touches() == Touches(touched=touched)
 
 
 @pytest.mark.virtual_clock
@@ -123,7 +146,7 @@ async def test_its_own_failure_is_one_line_that_names_the_place(
     tmp_path: Path, system: RunningSystem, kind: str, said: str
 ) -> None:
     with pytest.raises(NoValidData) as raised:
-        async with applied(fault(tmp_path, fails=kind), system, random.Random(5)) as still_on:
-            await still_on()
+        async with applied(fault(tmp_path, fails=kind), system, random.Random(5)) as on:
+            await on.is_active()
 
     assert str(raised.value) == f"the fault own of own.py:Own {said}"

@@ -1,12 +1,14 @@
 """A first experiment for a service of one's own."""
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
 
 from lab.cli import main
 from lab.spec.reading import read_experiment
+from tests.lab.small_experiment import rows, run_lab
 
 RUN = "python -m http.server {port} --bind 127.0.0.1"
 
@@ -95,6 +97,25 @@ def test_what_will_not_do_is_one_line_and_writes_nothing(
     [line] = capsys.readouterr().err.splitlines()
     assert says in line
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.integration
+def test_three_in_ten_of_its_requests_are_reset_at_a_server_that_keeps_connections(
+    tmp_path: Path,
+) -> None:
+    run = f"{sys.executable} -m rates_api --port {{port}}"
+    assert main(["init", "--run", run, "--path", "/rates/USD", "--out", str(tmp_path)]) == 0
+    row = "30 % of connections reset"
+    done = run_lab(
+        "run",
+        tmp_path / "experiment.yaml",
+        *("--only", f"fault={row}", "--repeats", "5", "--seed", "1", "--out", tmp_path / "out"),
+    )
+
+    [cell] = rows(tmp_path / "out" / "experiment" / "latest" / "summary.csv")
+    runs = rows(tmp_path / "out" / "experiment" / "latest" / "runs.csv")
+    assert (done.returncode, cell["fault"], cell["requests"]) == (0, row, "40")
+    assert sum(int(run["error"]) for run in runs) / 200 == pytest.approx(0.3, abs=0.1)
 
 
 def test_for_another_machine_the_command_names_it(

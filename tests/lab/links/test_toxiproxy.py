@@ -38,7 +38,14 @@ async def led_through(url: str, tmp_path: Path) -> AsyncIterator[RunningSystem]:
     rates = Service(name="rates", url="http://127.0.0.1:8080")
     system = System(path=tmp_path / "system.yaml", services=(rates,), toxiproxy=url)
     async with httpx.AsyncClient(trust_env=False) as http:
-        site = Site(system=system, addresses=ADDRESSES, keeper=Keeper(), http=http, logs=tmp_path)
+        site = Site(
+            system=system,
+            addresses=ADDRESSES,
+            keeper=Keeper(),
+            http=http,
+            fresh_http=http,
+            logs=tmp_path,
+        )
         async with placed_on([LINK], site) as places:
             yield RunningSystem(site, places)
 
@@ -57,19 +64,41 @@ async def test_faults_come_together_and_go_and_so_does_the_proxy(
 
         slow = fault(kind="latency", delayMs=200, direction="downstream", probability=0.5)
         chance = random.Random(1)
-        async with applied(slow, system, chance) as is_slow:
+        async with applied(slow, system, chance) as slowing:
             assert [toxic["type"] for toxic in proxy["toxics"]] == ["latency"]
-            async with applied(fault(kind="blackHole"), system, chance) as is_black:
+            async with applied(fault(kind="blackHole"), system, chance) as holding:
                 assert len(proxy["toxics"]) == 3
-                assert await is_black()
+                assert await holding.is_active()
             assert len(proxy["toxics"]) == 1
-            assert await is_slow()
+            assert await slowing.is_active()
             assert not await system.place(LINK).is_clear()
             proxy["toxics"].clear()  # by somebody else
-            assert not await is_slow()
+            assert not await slowing.is_active()
         assert await system.place(LINK).is_clear()
     assert server.proxies == {}
     assert f"DELETE /proxies/{name}" in server.asked
+
+
+async def test_what_others_do_to_the_proxy_is_told_apart_from_the_labs_own(
+    server: StandIn, tmp_path: Path
+) -> None:
+    async with led_through(server.url, tmp_path) as system:
+        [proxy] = server.proxies.values()
+        place = system.place(LINK)
+        slow = await place.put_on({"kind": "latency", "delayMs": 9})
+        away = await place.put_on({"kind": "refuse"})
+        assert await place.foreign_faults("here") == ""
+        assert await place.touches(slow) is None
+        await place.take_off(slow)
+        await place.take_off(away)
+        assert await place.foreign_faults("here") == ""
+
+        proxy["toxics"].append({"name": "theirs", "type": "timeout"})
+        assert await place.foreign_faults("here") == "somebody else's fault is on here (theirs)"
+        proxy["toxics"].clear()
+        proxy["enabled"] = False
+        said = "somebody else's fault is on here (the proxy is disabled)"
+        assert await place.foreign_faults("here") == said
 
 
 async def test_connects_are_refused_until_the_last_fault_that_asks_for_it_ends(

@@ -51,7 +51,7 @@ def test_what_is_outside_missing_left_out_or_broken_is_told_below_the_table(
     assert _lines(shown)[-11:] == [
         "Each cell: runs 5, requests a run 200.",
         "- none / raw: runs 4, requests a run 200",
-        "- none / raw: marked runs left out (cut short or saturated): 1",
+        "- none / raw: runs that do not count: 1; saturated",
         "3 of 8 published figures are not inside their bands:",
         f"- none / resilient, Fresh: 197, band 200 to 200, published 200 ({fresh})",
         f"- none / resilient, Stale: 1, band 0 to 0, published 0 ({stale})",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.spec.experiment import Experiment
-from lab.spec.load import Request
+from lab.spec.load import Request, SteadyState
 from lab.spec.problems import FileError
 from lab.spec.reading import read_experiment
 from loadgen import BodyPatternRule, HeaderRule, OutcomeRule, StatusRule, TimeOuts
@@ -61,6 +61,42 @@ def test_a_mix_has_a_name_and_a_weight_for_each_request_and_headers_for_all(tmp_
             name="order",
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "are_kept"),
+    [("", True), ("  connections: kept\n", True), ("  connections: per_request\n", False)],
+)
+def test_connections_are_kept_unless_each_request_is_to_have_its_own(
+    tmp_path: Path, line: str, *, are_kept: bool
+) -> None:
+    assert read(tmp_path, load=REQUEST + SIZE + line).load.keep_alive is are_kept
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", SteadyState(requests=20)),
+        ("steady_state: {requests: 5}\n", SteadyState(requests=5)),
+        ("steady_state: none\n", None),
+        ('steady_state: "none"\n', None),
+        (
+            "steady_state: {request: 'GET {front.url}/health', requests: 2}\n",
+            SteadyState(requests=2, request=Request(method="GET", url="{front.url}/health")),
+        ),
+        (
+            "steady_state: {request: 'POST {front.url}/try', headers: {a: b}, body: x}\n",
+            SteadyState(
+                requests=20,
+                request=Request(method="POST", url="{front.url}/try", headers={"a": "b"}, body="x"),
+            ),
+        ),
+    ],
+)
+def test_a_steady_state_is_of_20_requests_unless_the_file_says_otherwise(
+    tmp_path: Path, line: str, expected: SteadyState | None
+) -> None:
+    assert read(tmp_path, outcome=OUTCOME + line).steady_state == expected
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,21 @@ def test_who_is_not_well_for_a_whole_second_has_not_recovered() -> None:
     rows = figures_by_row(observe(*stale(*(5.1 + number / 2 for number in range(10)))))
 
     assert "recovered_ms" not in rows["sick"]
+
+
+def test_the_rate_of_a_phase_is_over_the_time_in_which_its_requests_fell_due() -> None:
+    found = figures_by_row(observe())
+
+    assert found["whole"]["requests_per_s"] == 10
+    assert found["before"]["requests_per_s"] == pytest.approx(10)  # 20 requests in 2 s
+    assert found["sick"]["requests_per_s"] == pytest.approx(31 / 3.01)
+
+
+def test_what_the_generator_could_not_send_is_no_good_reply() -> None:
+    found = figures_by_row(observe(reply(7.0, "generator_error")))
+
+    assert found["whole"]["worst_second"] == pytest.approx(0.9)
+    assert found["whole"]["generator_error"] == 1
+    assert found["whole"]["requests"] == sum(
+        found["whole"][name] for name in ("fresh", "stale", "error", "generator_error")
+    )

@@ -78,6 +78,15 @@ def test_a_share_is_of_each_runs_own_requests() -> None:
     assert (outcome.value, outcome.holds) == (1, True)
 
 
+def test_one_lost_reply_in_one_of_many_runs_is_not_all_of_them() -> None:
+    runs = [run(n, after=phase(50_000, 50_000 - (n == 2))) for n in (1, 2, 3)]
+    summaries = summarise(runs, rows=ROWS, clients=["direct"])
+
+    [outcome] = check(runs, [SHARE], summaries)
+
+    assert (outcome.value, outcome.holds, outcome.is_of_one_run) == (49_999 / 50_000, False, True)
+
+
 def test_a_marked_run_is_told_of_and_counts_for_nothing() -> None:
     runs = [
         run(1, after=phase(50, 50)),
@@ -136,6 +145,14 @@ def test_the_page_says_what_each_phase_did_how_it_ended_and_what_it_cost() -> No
     assert "Detected: the first reply that was not fresh" in text
     assert "- direct, run 3, is not counted: saturated" in text
     assert "- sick / direct, Fresh: 33.33 %, expected == 100 %" in text
+
+
+def test_a_share_of_a_budget_is_not_rounded_to_none_of_it_or_all() -> None:
+    small, large = phase(50_000, 50_000), phase(50_000, 49_999)
+    small |= {"budget_spent": 0.00002, "worst_second": 0.99998, "worst_second_at_s": 3.0}
+    runs = [replace(run(1, after=large), rows={**run(1, after=large).rows, "whole": small})]
+
+    assert r"| whole | \<0.01 % | \>99.99 % | 3 |" in page("en", runs)
 
 
 def test_the_page_has_each_word_in_ukrainian() -> None:

@@ -23,7 +23,7 @@ def test_the_status_has_every_field_that_the_contract_names(lab: RunningLab) -> 
     assert service["chaos"] == service["url"] + "/chaos"
     assert service["breaker"] is None  # it has none
     assert set(fault) == {
-        *("id", "kind", "service", "fields", "since", "until", "leftS", "leaseS", "on"),
+        *("id", "kind", "service", "fields", "since", "until", "leftS", "leaseS", "on", "touched"),
     }
     assert fault["since"] < fault["until"]
     assert fault["since"].endswith("Z")

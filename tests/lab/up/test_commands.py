@@ -38,12 +38,15 @@ def test_chaos_is_felt_listed_and_cleared(lab: RunningLab, capsys: Capture) -> N
     [fault] = lab.faults()
     assert (fault["kind"], fault["service"], fault["until"]) == ("chaos", "rates", None)
     assert fault["fields"] == {"failure": 1.0, "status": 503}
-    assert fault["on"] is True
+    assert (fault["on"], fault["touched"]) == (True, 1)
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "failure=1.0, status=503), until taken off" in out
+    assert out.rstrip().endswith(" 1")  # the table's last column
 
     assert main(["chaos", "rates", "--clear"]) == 0
     assert rates_status(lab) == 200
     assert lab.faults() == []
-    assert "failure=1.0, status=503), until taken off" in capsys.readouterr().out
 
 
 def test_a_wire_name_and_a_unit_say_the_same(lab: RunningLab) -> None:

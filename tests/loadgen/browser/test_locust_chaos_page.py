@@ -106,3 +106,19 @@ def test_the_chart_answers_to_a_fault_that_a_person_switches_on_and_off_under_lo
 
     assert troubles == []
     assert {url for url in asked if not url.startswith((lab.url, "data:", "blob:"))} == set()
+
+
+def test_a_slider_shows_a_share_as_it_is_and_moving_another_leaves_it_alone(
+    page: Page, lab: RunningLocust, rates: Running
+) -> None:
+    fault = {"failure": 0.00002, "delayMs": 7, "ttlS": 60}
+    assert ask("POST", f"{rates.url}/chaos", json=fault).status_code == 200
+
+    page.goto(f"{lab.url}/chaos")
+    shares = page.locator(".control", has=page.get_by_label("Share of replies that fail"))
+    expect(shares.locator("output")).to_have_text("<0.01 %", timeout=PATIENCE_MS)
+    page.get_by_label("Delay varies by").press("ArrowRight")
+    expect(page.get_by_text("±50 ms jitter: on for")).to_be_visible()
+
+    document = ask("GET", f"{rates.url}/chaos").json()
+    assert (document["failure"], document["delayMs"], document["jitterMs"]) == (0.00002, 7, 50)
