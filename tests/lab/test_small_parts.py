@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.lab.spec import folder
 
 from lab.estimate import Estimate, in_words
 from lab.loads import with_query
@@ -17,6 +16,7 @@ from lab.record import ResultFolder, RunRow
 from lab.spec.reading import read_experiment
 from loadgen import Summary
 from tests.lab.small_experiment import EXPERIMENT, write_experiment
+from tests.lab.spec import folder
 
 
 def test_ports_are_free_distinct_and_below_the_ephemeral_range() -> None:

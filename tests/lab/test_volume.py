@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 from lab.plan import plan
 from lab.spec.reading import read_experiment
 from lab.volume import table_in_words, timeline_in_words
+from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 SIZE = "  requests: 200\n  tasks: 4\n"
 WITHOUT_BOUNDS = EXPERIMENT[: EXPERIMENT.index("override:")]
