@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from lab.load_worker import LoadWorker, start_load_worker
+from lab.run.load_worker import LoadWorker, start_load_worker
 from lab.running import bring_up
 from lab.spec.system import read_system
 from loadgen import Closed, JsonFieldRule, Load, Request, summarise

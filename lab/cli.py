@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run an experiment and print its table"))
     _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    _add_report(commands.add_parser("report", help="print the table of a run that is on disk"))
     _add_schema(commands.add_parser("schema", help="print the JSON Schema of a file, for editors"))
     add_init(commands)
     add_up_commands(commands)
@@ -74,14 +75,19 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_validate)
 
 
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what `lab run` has left")
+    parser.add_argument("--lang", choices=["en", "uk"], default="en", help="of the table")
+    parser.set_defaults(command=_report)
+
+
 def _add_schema(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=["experiment", "system"])
     parser.set_defaults(command=_schema)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from lab.run_command import run_command  # noqa: PLC0415 - heavy
-    from lab.work import RunOptions  # noqa: PLC0415 - heavy
+    from lab.run_command import RunOptions, run_command  # noqa: PLC0415 - heavy
 
     return run_command(
         RunOptions(
@@ -94,6 +100,12 @@ def _run(options: argparse.Namespace) -> int:
             allowed_hosts=options.allowed_hosts,
         )
     )
+
+
+def _report(options: argparse.Namespace) -> int:
+    from lab.run_command import report_command  # noqa: PLC0415 - heavy
+
+    return report_command(options.folder, options.lang)
 
 
 def _validate(options: argparse.Namespace) -> int:

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from lab.faults.applied import AppliedFault
 from lab.faults.chaos import LEASE_S, RENEW_EVERY_S
 from lab.links.place import Place
+from lab.results.touches import Touches
 from lab.running import RunningSystem
 from lab.spec.fault_documents import LinkFault
-from lab.touches import Touches
 
 
 @asynccontextmanager

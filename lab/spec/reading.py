@@ -9,8 +9,8 @@ from typing import Annotated, TypeVar
 from pydantic.alias_generators import to_camel
 
 from lab.errors import UsageError
-from lab.loads import load_for
-from lab.plan import plan
+from lab.run.loads import sends_of
+from lab.run.plan import plan
 from lab.spec.expectations import Expectation, Names, Override, read_reference
 from lab.spec.experiment import Experiment
 from lab.spec.extensions import INSTALLED, read_extensions
@@ -20,12 +20,12 @@ from lab.spec.load import Load, why_wrong_number
 from lab.spec.models import Reading, Spec, made, mapping, read, root, says
 from lab.spec.names import check_bounds, check_fault, check_names
 from lab.spec.outcome import is_built_in_rule
+from lab.spec.phases import row_names
 from lab.spec.problems import START, FileError, Problems, Wrong
 from lab.spec.system import System
 from lab.spec.timeline import Timeline
 from lab.spec.yaml_tree import ListNode, MappingNode, Node, plain_scalar
 from lab.templates import fill
-from lab.timeline import row_names
 from loadgen.locust_run import why_unfit
 from loadgen.quantities import show
 from loadgen.schedule import planned_requests
@@ -150,8 +150,8 @@ def _check_engine(experiment: Experiment, node: MappingNode, problems: Problems)
         problems.add(place, "engine: locust has no timelines; leave engine out")
         return
     for cell in plan(experiment):
-        load = load_for(experiment, cell, _Nowhere(experiment))
-        if why := why_unfit(load, workers=locust.here + locust.elsewhere):
+        [send] = sends_of(experiment, cell, _Nowhere(experiment))
+        if why := why_unfit(send.load, workers=locust.here + locust.elsewhere):
             problems.add(place, f"engine: locust cannot send {show(cell.name)}: {why}")
             return
 

@@ -14,7 +14,7 @@ from lab import redis_server
 from lab.control import NoAnswerError, ask
 from lab.errors import UsageError
 from lab.faults.chaos import LEASE_S
-from lab.manifest import plain
+from lab.results.manifest import plain
 from lab.running import RunningSystem
 from lab.spec.faults import LEASED, ProcessFault
 from lab.spec.problems import suggest

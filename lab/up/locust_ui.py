@@ -18,9 +18,9 @@ import loadgen
 from lab.errors import NoValidData, UsageError
 from lab.keeper import OwnedProcess
 from lab.last_words import last_words
-from lab.locust_engine import require_locust
 from lab.ports import can_listen, free_port
 from lab.readiness import http_probe
+from lab.run.locust_engine import require_locust
 from lab.running import PROBE_EVERY_S, RunningSystem
 from lab.spec.system import Service, System
 

@@ -15,8 +15,8 @@ from lab.errors import NoValidData, UsageError
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, run_until_signal
 from lab.last_words import last_words
-from lab.record import ResultFolder
 from lab.reports.terminal import as_text
+from lab.results.record import ResultFolder
 from lab.running import RunningSystem, bring_up
 from lab.spec.problems import Wrong
 from lab.spec.system import LINK_EXAMPLE, Link, System, read_link, read_system

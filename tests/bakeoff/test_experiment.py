@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.bakeoff.variants import VARIANTS
-from lab.plan import plan
+from lab.run.plan import plan
 from lab.spec.experiment import Experiment
 from lab.spec.reading import read_experiment
 

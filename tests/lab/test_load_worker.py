@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from lab.engine import counts_of_cut_short, in_words
-from lab.load_worker import start_load_worker
+from lab.run.engine import counts_of_cut_short, in_words
+from lab.run.load_worker import start_load_worker
 from loadgen import Closed, Load, Open, Request, Samples, Stage, StatusRule
 from tests.loadgen import zoo
 from tests.loadgen.zoo import badly_behaved

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.plan import Selection, SelectionError, parse_selection, plan
+from lab.run.plan import Selection, SelectionError, parse_selection, plan
 from lab.spec.clients import Client
 from lab.spec.expectations import Override
 from lab.spec.experiment import Experiment

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.plan import plan
+from lab.run.plan import plan
 from lab.spec.experiment import Experiment
 from lab.spec.reading import read_experiment
 from tests.lab.spec.folder import SYSTEM

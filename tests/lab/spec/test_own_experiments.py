@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.manifest import plain
+from lab.results.manifest import plain
 from lab.spec.reading import read_experiment
 
 ROOT = Path(__file__).parents[3]

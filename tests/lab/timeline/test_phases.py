@@ -3,8 +3,8 @@
 import pytest
 
 from lab.spec.fault_documents import ChaosFault
+from lab.spec.phases import Span, phase_names, planned, row_names, stretches
 from lab.spec.timeline import Event, Timeline
-from lab.timeline.phases import Span, phase_names, planned, row_names, stretches
 from loadgen import Stage
 
 

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lab.results.figures import BUDGET_FIGURES
+from lab.results.outline import Outline
+from lab.results.summary import CellSummary, Spread
 from lab.spec.expectations import Comparison, Expectation, PublishedFigure
-from lab.summary import CellSummary, Spread
 
 _COMPARE: dict[Comparison, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -71,17 +73,24 @@ def judge(
     )
 
 
-def check(
-    summaries: Sequence[CellSummary], expectations: Iterable[Expectation]
-) -> tuple[Outcome, ...]:
-    """Return what became of each expectation in each cell of *summaries* that it speaks of."""
+def check(summaries: Sequence[CellSummary], outline: Outline) -> tuple[Outcome, ...]:
+    """Return what became of each expectation in each cell of *summaries* that it speaks of.
+
+    In a timeline, one that names no row speaks of all that have its figure.
+    """
     return tuple(
         outcome_of(expectation, summary, _measured(summary, expectation))
-        for expectation in expectations
+        for expectation in outline.expectations
         for summary in summaries
-        if expectation.fault in {None, summary.fault}
-        and expectation.client in {None, summary.client}
+        if expectation.client in {None, summary.client}
+        and (expectation.fault == summary.fault or _speaks_of_all(expectation, summary, outline))
     )
+
+
+def _speaks_of_all(expectation: Expectation, summary: CellSummary, outline: Outline) -> bool:
+    if expectation.fault is not None:
+        return False
+    return outline.timeline is None or expectation.figure in summary.figures or not summary.runs
 
 
 def outcome_of(expectation: Expectation, cell: CellSummary, spread: Spread | None) -> Outcome:
@@ -109,5 +118,7 @@ def _median(summary: CellSummary, figure: str) -> float | None:
 
 
 def _measured(summary: CellSummary, expectation: Expectation) -> Spread | None:
-    measured = summary.shares if expectation.is_share else summary.figures
-    return measured.get(expectation.figure)
+    """Return the figure, as a share if the expectation is of one and the figure is a count."""
+    if expectation.is_share and expectation.figure not in BUDGET_FIGURES:
+        return summary.shares.get(expectation.figure)
+    return summary.figures.get(expectation.figure)

@@ -1,12 +1,14 @@
 """What faults touched: counts by each fault, in a run and as columns of its row."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.spec.extensions import ExtensionFault
 from lab.spec.fault_documents import ChaosFault, LinkFault
 from lab.spec.faults import Fault, asked_share, label
 from lab.spec.outcome import TOUCH_FIGURES
+
+COUNTING = (ChaosFault, LinkFault, ExtensionFault)  # those that may tell what they touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +41,9 @@ class Touches:
         )
 
 
-def may_count(faults: Sequence[Fault]) -> list[Fault]:
-    """Return those of *faults* that may tell what they touched."""
-    return [each for each in faults if isinstance(each, ChaosFault | LinkFault | ExtensionFault)]
-
-
 def touch_columns(faults: int) -> tuple[str, ...]:
     """Return the columns of as many faults at once: `touched`, ..., `touched_2`, ..."""
-    endings = (_ending(number) for number in range(max(1, faults)))
-    return tuple(f"{figure}{ending}" for ending in endings for figure in TOUCH_FIGURES)
-
-
-def columns_for(groups: Iterable[Sequence[Fault]]) -> tuple[str, ...]:
-    """Return the columns that do for each group of faults that are on together."""
-    return touch_columns(max((len(may_count(each)) for each in groups), default=0))
+    return tuple(column(figure, number) for number in range(faults) for figure in TOUCH_FIGURES)
 
 
 def column(figure: str, number: int) -> str:
@@ -64,25 +55,23 @@ def _ending(number: int) -> str:
     return f"_{number + 1}" if number else ""
 
 
-def touch_values(
-    faults: Sequence[Fault], touches: Sequence[Touches | None]
-) -> dict[str, float | None]:
-    """Return what each of *faults* that may count did, by column; None: not available.
+def touch_values(faults: Sequence[Fault], touches: Sequence[Touches | None]) -> dict[str, float]:
+    """Return what each of *faults* that may count did, by column; without what is not known.
 
     Args:
         faults: that were on together.
         touches: theirs, in the same order.
     """
-    counted = [
-        (asked_share(each), did)
-        for each, did in zip(faults, touches, strict=True)
-        if may_count([each])
-    ]
-    values: list[float | None] = []
-    for asked, did in counted:
-        share = None if did is None or asked is None else did.share_hit
-        values += [None if did is None else did.touched, share, asked]
-    return dict(zip(touch_columns(len(counted)), values, strict=False))
+    counting = [pair for pair in zip(faults, touches, strict=True) if isinstance(pair[0], COUNTING)]
+    values: dict[str, float | None] = {}
+    for number, (fault, did) in enumerate(counting):
+        asked = asked_share(fault)
+        values |= {
+            column("touched", number): None if did is None else did.touched,
+            column("share_hit", number): None if did is None or asked is None else did.share_hit,
+            column("share_asked", number): asked,
+        }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def untouched(faults: Sequence[Fault], touches: Sequence[Touches | None]) -> str:

@@ -1,7 +1,7 @@
 """A service's own count of its replies, held against the load's: whoever sent it, none is lost."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -50,16 +50,18 @@ def _loaded(system: RunningSystem, load: Load) -> Service | None:
     return None
 
 
-def disagreement(before: ReplyCounts | None, after: ReplyCounts | None, samples: Samples) -> str:
-    """Return in words where a service's counts and the samples of a load differ; empty: nowhere.
+def disagreement(
+    before: ReplyCounts | None, after: ReplyCounts | None, samples: Sequence[Samples]
+) -> str:
+    """Return in words where a service's counts and the samples of its loads differ; empty: nowhere.
 
     A service counts a reply that never arrived, or arrived spoilt, as what it was meant to be. So
     its count of a class may exceed the samples by as many as there were such, and no more.
 
     Args:
-        before: at the load's begin; None (here or after) if the service did not tell.
+        before: when the first load began; None (here or after) if the service did not tell.
         after: at its end; below *before* if the service was started anew.
-        samples: of the load.
+        samples: of each load.
     """
     if before is None or after is None:
         return ""
@@ -73,10 +75,10 @@ def disagreement(before: ReplyCounts | None, after: ReplyCounts | None, samples:
     return ""
 
 
-def _seen(samples: Samples) -> tuple[Counter[str], int]:
+def _seen(loads: Sequence[Samples]) -> tuple[Counter[str], int]:
     """Return how many replies of each class there were, and how many nobody can be sure of."""
     seen, spoilt = Counter[str](), 0
-    for ending, count in samples.count_endings().items():
+    for ending, count in (each for samples in loads for each in samples.count_endings().items()):
         seen[ending.outcome] += count
         is_clear = ending.status is not None and ending.status >= HTTPStatus.MULTIPLE_CHOICES
         if ending.outcome == ERROR_CLASS and not is_clear:

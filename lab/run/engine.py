@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from lab.load_worker import start_load_worker
-from lab.locust_engine import start_locust_engine
+from lab.run.load_worker import start_load_worker
+from lab.run.locust_engine import start_locust_engine
 from lab.spec.load import LocustWorkers
 from loadgen import Load, Samples
 

@@ -6,12 +6,14 @@ A reply is *well* if it is of the outcome's first class (`fresh`, say).
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
+from lab.spec.phases import Span
 from lab.spec.timeline import Timeline
-from lab.timeline.breaker import OPEN, Reading
-from lab.timeline.phases import Span
 from loadgen import Sample, Samples
+
+OPEN = "open"
 
 STEADY_S = 1.0  # how long replies must be well for the system to have recovered
 EVENT_FIGURES = (
@@ -22,6 +24,14 @@ EVENT_FIGURES = (
     "recovered_ms",
     "unwell_after",
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A circuit's state from `at_s` on, when it was first seen: `closed`, `open`, `half-open`."""
+
+    at_s: float
+    state: str
 
 
 def event_figures(

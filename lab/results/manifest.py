@@ -11,15 +11,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from lab.errors import UsageError
+from lab.results.outline import Outline
 from lab.spec.experiment import Experiment
 
-FORMAT_VERSION = 1  # 1: the first
+FORMAT_VERSION = 2  # 1: the first; 2: with the outline of which the report is made
 PACKAGES = ("aiohttp", "fastapi", "httpx", "pybreaker", "redis", "stamina", "uvicorn", "uvloop")
 
 
-def first_manifest(experiment: Experiment, *, seed: int, started: datetime) -> dict[str, Any]:
+def first_manifest(
+    experiment: Experiment, outline: Outline, *, seed: int, started: datetime
+) -> dict[str, Any]:
     """Return the manifest of a run that begins now; the rest is added when it ends."""
     return {
         "format_version": FORMAT_VERSION,
@@ -27,6 +31,7 @@ def first_manifest(experiment: Experiment, *, seed: int, started: datetime) -> d
         "started_utc": started.astimezone(UTC).isoformat(timespec="milliseconds"),
         "seed": seed,
         "experiment": plain(experiment),
+        "outline": TypeAdapter(Outline).dump_python(outline, mode="json"),
         "versions": {"python": platform.python_version()} | _package_versions(),
         "host": {
             "system": platform.platform(),
@@ -36,6 +41,22 @@ def first_manifest(experiment: Experiment, *, seed: int, started: datetime) -> d
         "git_commit": _git_commit(experiment.path.parent),
         "command": sys.argv[1:],
     }
+
+
+def outline_in(manifest: Mapping[str, Any]) -> Outline:
+    """Return the outline that a manifest has.
+
+    Raises:
+        UsageError: it has none that this version of the lab can read.
+    """
+    try:
+        return TypeAdapter(Outline).validate_python(manifest.get("outline"))
+    except ValidationError as error:
+        version = manifest.get("format_version")
+        raise UsageError(
+            f"the result has format version {version}, and this lab reads {FORMAT_VERSION}; "
+            "report it with the version of the lab that has made it"
+        ) from error
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON is what it is

@@ -18,84 +18,33 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from lab.errors import UsageError
-from lab.spec.expectations import REQUEST_FIGURES
-from loadgen import Sample, Samples, Summary
+from lab.results.figures import Figures, figure_names
+from lab.results.outline import Outline
+from loadgen import Sample, Samples
 
 SAMPLE_COLUMNS = Sample._fields[:6]  # up to `error`; `request` is the row's number in its run
 # `fault` is the condition that was on, `x_chaos` what the reply says has hit it.
+_RUN_COLUMNS = ("started_utc", "fault", "client", "repeat")  # then figures, then the note
 REQUEST_COLUMNS = ("fault", "client", "repeat", "request", *SAMPLE_COLUMNS, "name", "x_chaos")
 SECONDS_DIGITS = 6
-FIGURE_DIGITS = 3
+TIME_DIGITS = 3
 RATIO_DIGITS = 9  # of what is not a time: one attempt for ten million requests is not none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """One measured load of a cell.
-
-    `note` is empty for a run that counts; otherwise it says why it does not.
-    """
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measured run of a cell."""
 
     started: datetime
-    fault: str
     client: str
     repeat: int  # from 1
-    tasks: int | None  # None for an open load
-    rate_per_s: float | None = None  # that was asked for; None for a closed load
-    summary: Summary
-    mix: Mapping[str, Summary | None] = field(  # each request's own; None if it was not sent
-        default_factory=lambda: MappingProxyType({})
-    )
-    attempts: int | None
-    touched: Mapping[str, float | None] = field(  # by column: what each of its faults did
-        default_factory=lambda: MappingProxyType({})
-    )
-    note: str = ""
-
-    def values(self) -> dict[str, object]:
-        """Return the row of `runs.csv`, by column, in the file's order."""
-        summary = self.summary
-        per_request = None if self.attempts is None else self.attempts / summary.requests
-        return {
-            "started_utc": self.started.isoformat(timespec="milliseconds"),
-            "fault": self.fault,
-            "client": self.client,
-            "repeat": self.repeat,
-            "requests": summary.requests,
-            "tasks": self.tasks,
-            "asked_per_s": self.rate_per_s,
-            **summary.counts,
-            "mean_ms": rounded(summary.mean_ms),
-            "p50_ms": rounded(summary.p50_ms),
-            "p95_ms": rounded(summary.p95_ms),
-            "p99_ms": rounded(summary.p99_ms),
-            "max_ms": rounded(summary.max_ms),
-            "requests_per_s": rounded(summary.requests_per_s, RATIO_DIGITS),
-            "duration_s": rounded(summary.duration_s),
-            "attempts": self.attempts,
-            "attempts_per_request": rounded(per_request, RATIO_DIGITS),
-            **{name: rounded(value, RATIO_DIGITS) for name, value in self.touched.items()},
-            **self._mix_values(),
-            "note": self.note,
-        }
-
-    def _mix_values(self) -> dict[str, object]:
-        values: dict[str, object] = {}
-        for name, summary in self.mix.items():
-            figures: dict[str, object] = dict.fromkeys(("requests", *self.summary.counts), 0)
-            figures |= dict.fromkeys(REQUEST_FIGURES)
-            if summary is not None:
-                figures |= {"requests": summary.requests, **summary.counts}
-                figures |= {each: rounded(getattr(summary, each)) for each in REQUEST_FIGURES}
-            values |= {f"{name}.{figure}": value for figure, value in figures.items()}
-        return values
+    note: str = ""  # why it does not count; empty if it does
 
 
 class ResultFolder:
@@ -138,24 +87,56 @@ class ResultFolder:
         with (self.path / "events.jsonl").open("ab") as file:
             file.write(line.encode(errors="backslashreplace"))
 
-    def add_run(self, row: RunRow, samples: Samples) -> None:
-        """Append a finished run: its requests first, so that a row always has its requests."""
-        self.add_requests((row.fault, row.client, row.repeat), samples, names=tuple(row.mix))
-        self.add_rows([row.values()])
-
-    def add_requests(
-        self, key: tuple[str, str, int], samples: Samples, *, names: Sequence[str] = ()
+    def add_run(
+        self,
+        run: Run,
+        outline: Outline,
+        rows: Mapping[str, Figures],
+        samples: Mapping[str, Samples],
     ) -> None:
-        """Append the samples of one fault, client and repeat; *names* are those of its mix."""
-        path = self.path / "requests.csv.gz"
-        requests = _request_rows(key, samples, names, header=not path.exists())
-        _append_synced(path, gzip.compress(_csv(requests)))
+        """Append a finished run: its requests first, so that a row always has its requests.
 
-    def add_rows(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append rows of `runs.csv`, at least one, each with the same columns."""
+        Args:
+            run: which.
+            outline: of its experiment.
+            rows: figures by row.
+            samples: by row; those of a part of the run each.
+        """
+        for row, part in samples.items():
+            key = (row, run.client, run.repeat)
+            path = self.path / "requests.csv.gz"
+            requests = _request_rows(key, part, outline.requests, header=not path.exists())
+            _append_synced(path, gzip.compress(_csv(requests)))
+        figures = figure_names(outline)
         path = self.path / "runs.csv"
-        header = [] if path.exists() else [list(rows[0])]
-        _append_synced(path, _csv([*header, *(list(row.values()) for row in rows)]))
+        header = [] if path.exists() else [[*_RUN_COLUMNS, *figures, "note"]]
+        lines = [
+            _run_row(run, row, [found.get(name) for name in figures], figures)
+            for row, found in rows.items()
+        ]
+        _append_synced(path, _csv([*header, *lines]))
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest as it is on disk.
+
+        Raises:
+            UsageError: there is none, or it is damaged.
+        """
+        try:
+            manifest: dict[str, Any] = json.loads((self.path / "manifest.json").read_bytes())
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{self.path} is no result of a run ({error}); name a folder with manifest.json"
+            ) from error
+        return manifest
+
+    def has_event(self, event: str) -> bool:
+        """Tell whether the journal has such an event."""
+        path = self.path / "events.jsonl"
+        if not path.exists():
+            return False
+        with path.open("rb") as file:
+            return any(json.loads(line).get("event") == event for line in file)
 
     @property
     def has_runs(self) -> bool:
@@ -169,15 +150,24 @@ def _request_rows(
     if header:
         yield REQUEST_COLUMNS
     for number, sample in enumerate(samples, start=1):
-        times = [rounded(moment, SECONDS_DIGITS) for moment in sample[:3]]
+        times = [None if each is None else round(each, SECONDS_DIGITS) for each in sample[:3]]
         ending = sample[3 : len(SAMPLE_COLUMNS)]
         name = names[sample.request] if names else ""
         yield (*key, number, *times, *ending, name, sample.fault)
 
 
-def rounded(value: float | None, digits: int = FIGURE_DIGITS) -> float | None:
-    """Return a figure with as many digits as a file has."""
-    return None if value is None else round(value, digits)
+def _run_row(
+    run: Run, row: str, values: Sequence[float | None], figures: Sequence[str]
+) -> list[object]:
+    started = run.started.isoformat(timespec="milliseconds")
+    told = [_in_file(name, value) for name, value in zip(figures, values, strict=True)]
+    return [started, row, run.client, run.repeat, *told, run.note]
+
+
+def _in_file(figure: str, value: float | None) -> float | None:
+    if value is None:
+        return None
+    return round(value, TIME_DIGITS if figure.endswith(("_ms", "duration_s")) else RATIO_DIGITS)
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> bytes:

@@ -1,14 +1,19 @@
-"""An experiment's cells in the order in which they run."""
+"""An experiment's cells in the order in which they run, and how much they send.
+
+A cell begins with the system in a known state. In a table it is a client under a condition, whose
+faults are on before its loads; in a timeline it is one run with a client, and faults come and go.
+"""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lab.errors import UsageError
 from lab.spec.clients import Client
 from lab.spec.expectations import Override
 from lab.spec.experiment import Experiment
-from lab.spec.faults import Condition
+from lab.spec.faults import Condition, Fault
+from lab.spec.timeline import WHOLE, Timeline
 
 
 class SelectionError(UsageError):
@@ -28,12 +33,14 @@ EVERYTHING = Selection()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One row of the table: a client under a condition, with its own numbers."""
+    """A client under a condition, or in one run of a timeline, with its own numbers."""
 
-    condition: Condition
+    condition: Condition  # of a timeline: the whole, and no faults
     client: Client
     repeats: int  # measured loads, >= 1
-    warmup: int  # loads before them, >= 0
+    warmup: int = 0  # loads before them, >= 0
+    first_repeat: int = 1  # the number of the first measured load
+    timeline: Timeline | None = None  # says what is sent when, and which faults are on
     requests: int | None = None  # in one load, >= 1; None: as many as fit into duration_s
     duration_s: float | None = None
     tasks: int | None = None  # that send them, >= 1; None for an open load, which has a rate
@@ -45,8 +52,16 @@ class Cell:
         return f"{self.condition.name} / {self.client.name}"
 
     @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All faults that are on at some time."""
+        events = self.timeline.events if self.timeline else ()
+        return (*self.condition.faults, *(fault for event in events for fault in event.faults))
+
+    @property
     def planned_requests(self) -> int | None:
         """How many requests one load has; None if that depends on how fast they are answered."""
+        if self.timeline is not None and self.timeline.bursts:
+            return sum(burst.requests for burst in self.timeline.bursts)
         if self.requests is None and self.rate_per_s is not None and self.duration_s is not None:
             return round(self.rate_per_s * self.duration_s)
         return self.requests
@@ -54,6 +69,8 @@ class Cell:
     @property
     def planned_s(self) -> float | None:
         """How long requests are sent in one load; None if that depends on the answers."""
+        if self.timeline is not None:
+            return self.timeline.duration_s
         if self.requests is not None and self.rate_per_s is not None:
             return self.requests / self.rate_per_s
         return self.duration_s
@@ -87,10 +104,15 @@ def plan(
         repeats: >= 1; takes the place of every cell's own number of measured loads.
 
     Raises:
-        SelectionError: *only* names an unknown condition or client.
+        SelectionError: *only* names an unknown condition or client, or a part of a timeline.
     """
+    clients = _pick_clients(experiment, only)
+    if experiment.timeline is not None:
+        if only.faults:
+            raise SelectionError("a timeline is run whole; pick clients only, with client=NAME")
+        numbers = range(1, (repeats or experiment.repeats) + 1)
+        return tuple(_run(experiment, client, number) for client in clients for number in numbers)
     _check(only.faults, [each.name for each in experiment.conditions], kind="fault")
-    clients = pick_clients(experiment, only)
     return tuple(
         _cell(experiment, condition, client, repeats)
         for condition in experiment.conditions
@@ -99,12 +121,8 @@ def plan(
     )
 
 
-def pick_clients(experiment: Experiment, only: Selection) -> tuple[Client, ...]:
-    """Return the clients that *only* picks, by their names or their sweep's, in the file's order.
-
-    Raises:
-        SelectionError: it names an unknown one.
-    """
+def _pick_clients(experiment: Experiment, only: Selection) -> tuple[Client, ...]:
+    """Return the clients that *only* picks, by their names or their sweep's, in order."""
     sweeps = [each.sweep for each in experiment.clients if each.sweep]
     names = [each.name for each in experiment.clients]
     _check(only.clients, list(dict.fromkeys([*names, *sweeps])), kind="client")
@@ -121,6 +139,20 @@ def _check(names: Iterable[str], known: list[str], *, kind: str) -> None:
             meant = difflib.get_close_matches(name, known, n=1) or known
             choices = ", ".join(f'"{each}"' for each in meant)
             raise SelectionError(f'the experiment has no {kind} "{name}"; write {choices}')
+
+
+def _run(experiment: Experiment, client: Client, number: int) -> Cell:
+    """Return one run of the timeline."""
+    load = experiment.load
+    return Cell(
+        condition=Condition(name=WHOLE),
+        client=client,
+        requests=load.requests,
+        tasks=load.tasks,
+        repeats=1,
+        first_repeat=number,
+        timeline=experiment.timeline,
+    )
 
 
 def _cell(
@@ -157,3 +189,34 @@ def _overridden(cell: Cell, override: Override) -> Cell:
         repeats=cell.repeats if override.repeats is None else override.repeats,
         warmup=cell.warmup if override.warmup is None else override.warmup,
     )
+
+
+def in_words(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """Return how much will be done, for instance `2 cells, 10 measured runs; 440 requests: …`."""
+    runs = sum(cell.repeats for cell in cells)
+    if (timeline := experiment.timeline) is not None:
+        what = (
+            f"a timeline of {timeline.duration_s:g} s, {len(timeline.events)} events, {runs} runs"
+        )
+    else:
+        what = f"{len(cells)} cells, {runs} measured runs"
+    return f"{what}; {_volume_in_words(experiment, cells)}"
+
+
+def _volume_in_words(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """Return how many requests are sent, and for what.
+
+    What is sent for a time, closed, comes on top, and is told in words.
+    """
+    steady = 0 if experiment.steady_state is None else experiment.steady_state.requests
+    numbers = {
+        "measured": sum(cell.repeats * (cell.planned_requests or 0) for cell in cells),
+        "in warm-up": sum(cell.warmup * (cell.planned_requests or 0) for cell in cells),
+        "in the steady state": len(cells) * steady,
+    }
+    parts = [f"{number} {what}" for what, number in numbers.items() if number]
+    at_least = ""
+    if any(cell.planned_requests is None for cell in cells):
+        at_least = "at least "
+        parts.append("as many as fit into the loads that last for a time")
+    return f"{at_least}{sum(numbers.values())} requests: {', '.join(parts)}"

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.spec.clients import Client
-from lab.summary import CellSummary, Spread
+from lab.results.outline import ClientOutline
+from lab.results.summary import CellSummary, Spread
 from loadgen.outcomes import ERROR_CLASS
 
 COSTS = ("mean_ms", "p95_ms", "attempts_per_request")
@@ -18,14 +18,14 @@ class SweepRow:
     """One combination of settings under one fault, in medians."""
 
     fault: str
-    client: Client
+    client: ClientOutline
     shares: Mapping[str, Spread]  # of requests, 0..1, by class and `error`; empty: no run counts
     costs: Mapping[str, float]  # those of COSTS that are available
     is_unbeaten: bool
 
 
 def sweep_rows(
-    summaries: Sequence[CellSummary], clients: Iterable[Client], *, classes: Sequence[str]
+    summaries: Sequence[CellSummary], clients: Iterable[ClientOutline], *, classes: Sequence[str]
 ) -> tuple[SweepRow, ...]:
     """Return a row for each cell of a sweep, in the order of the summaries.
 
@@ -56,14 +56,10 @@ def sweep_rows(
 
 
 def write_sweep(rows: Sequence[SweepRow], path: Path, *, classes: Sequence[str]) -> None:
-    """Write the rows as a new CSV; a setting that a row's sweep does not have is empty.
-
-    Raises:
-        FileExistsError: there is such a file; nothing is ever overwritten.
-    """
+    """Write the rows as CSV; a setting that a row's sweep does not have is empty."""
     names = (*classes, ERROR_CLASS)
     settings = list(dict.fromkeys(name for row in rows for name in row.client.settings))
-    with path.open("x", encoding="utf-8", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         shares = [f"{name}_share" for name in names]
         writer.writerow(["fault", "sweep", *settings, *shares, *COSTS, "unbeaten"])

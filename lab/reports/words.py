@@ -38,6 +38,17 @@ class Words:
     unbeaten: str
     yes: str
     how_to_read_sweep: str
+    phase: str
+    burst: str
+    event: str
+    phases_title: str
+    bursts_title: str
+    events_title: str
+    whole_title: str
+    how_to_read_timeline: str
+    by_breaker: str  # {well}
+    by_reply: str  # {well}
+    timeline_runs: str  # {runs}
     decimal_mark: str = "."
     names: Mapping[str, str] = field(  # conditions, clients and titles that have a translation
         default_factory=lambda: MappingProxyType({})
@@ -45,6 +56,9 @@ class Words:
 
     def heading(self, figure: str) -> str:
         """Return what stands above the column of *figure*."""
+        name, _, number = figure.rpartition("_")
+        if number.isdecimal() and name in self.figures:  # of a second fault, and so on
+            return f"{self.figures[name]} {number}"
         return self.figures.get(figure, figure)
 
     def name(self, name: str) -> str:
@@ -71,6 +85,17 @@ ENGLISH = Words(
             "touched": "Touched",
             "share_hit": "Share hit",
             "share_asked": "Share asked",
+            "not_sent": "Not sent",
+            "sent_late": "Sent late",
+            "budget_spent": "Budget spent",
+            "worst_second": "Good in worst second",
+            "worst_second_at_s": "Worst second, from s",
+            "breaker_opens_ms": "Breaker opens, ms",
+            "first_unwell_ms": "First not well, ms",
+            "detected_ms": "Detected, ms",
+            "first_well_ms": "First well, ms",
+            "recovered_ms": "Recovered, ms",
+            "unwell_after": "Not well after",
         }
     ),
     missing="n/a",
@@ -106,6 +131,27 @@ ENGLISH = Words(
         "Unbeaten: under that fault no other setting has as high a share of {wanted} for as little "
         "in mean, p95 and attempts, and is better in one of the four."
     ),
+    phase="Phase",
+    burst="Burst",
+    event="Event",
+    phases_title="What each phase did",
+    bursts_title="What each burst got",
+    events_title="From each event to its discovery, and from its end to recovery",
+    whole_title="The whole",
+    how_to_read_timeline=(
+        "Medians of the runs, with the lowest and the highest of them; in brackets the published "
+        "figure. A request counts to the phase in which it was due, and latencies count from then. "
+        "Not sent: no connection was to be had at all; sent late: over 100 ms after it was due."
+    ),
+    by_breaker=(
+        "Detected: the breaker was seen open, at a look every 0.1 s. Well: {well}. Recovered: as "
+        "many replies are well for a second as before the first event."
+    ),
+    by_reply=(
+        "Detected: the first reply that was not {well}, as no service tells of a breaker. "
+        "Recovered: as many replies are {well} for a second as before the first event."
+    ),
+    timeline_runs="Runs with each client: {runs}.",
 )
 
 UKRAINIAN = Words(
@@ -127,6 +173,17 @@ UKRAINIAN = Words(
             "touched": "Зачеплено",
             "share_hit": "Частка влучань",
             "share_asked": "Задана частка",
+            "not_sent": "Не надіслано",
+            "sent_late": "Надіслано пізно",
+            "budget_spent": "Витрачено бюджету",
+            "worst_second": "Добрих у найгіршу секунду",
+            "worst_second_at_s": "Найгірша секунда, від с",
+            "breaker_opens_ms": "Запобіжник розімкнуто, мс",
+            "first_unwell_ms": "Перша не добра, мс",
+            "detected_ms": "Виявлено, мс",
+            "first_well_ms": "Перша добра, мс",
+            "recovered_ms": "Відновлено, мс",
+            "unwell_after": "Не добрих після",
         }
     ),
     missing="н/д",
@@ -164,6 +221,27 @@ UKRAINIAN = Words(
         "Неперевершене: за цього збою жодне інше налаштування не має такої ж частки «{wanted}» за "
         "такі ж середній час, p95 і кількість спроб або менші, будучи кращим хоч в одному."
     ),
+    phase="Фаза",
+    burst="Серія",
+    event="Подія",
+    phases_title="Що було в кожній фазі",
+    bursts_title="Що отримала кожна серія",
+    events_title="Від події до її виявлення і від її кінця до відновлення",
+    whole_title="Загалом",
+    how_to_read_timeline=(
+        "Медіани запусків, найменше й найбільше значення; у дужках надруковане значення. Запит "
+        "належить до фази, у якій мав бути надісланий; від цього моменту лічиться і затримка. "
+        "Не надіслано: з’єднання так і не було; пізно: понад 100 мс після призначеного моменту."
+    ),
+    by_breaker=(
+        "Виявлено: запобіжник розімкнуто (перевірка кожні 0,1 с). Добра відповідь: {well}. "
+        "Відновлено: протягом секунди добрих відповідей стільки ж, скільки до першої події."
+    ),
+    by_reply=(
+        "Виявлено: перша відповідь, що не {well}, бо жоден сервіс не повідомляє про запобіжник. "
+        "Відновлено: протягом секунди відповідей {well} стільки ж, скільки до першої події."
+    ),
+    timeline_runs="Запусків з кожним клієнтом: {runs}.",
     decimal_mark=",",
     names=MappingProxyType(
         {
