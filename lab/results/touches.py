@@ -41,6 +41,14 @@ class Touches:
         )
 
 
+def since(before: Sequence[Touches | None], now: Sequence[Touches | None]) -> list[Touches | None]:
+    """Return what each of several faults has done from *before* on; None where that is unknown."""
+    return [
+        None if later is None else later.since(earlier)
+        for earlier, later in zip(before, now, strict=True)
+    ]
+
+
 def touch_columns(faults: int) -> tuple[str, ...]:
     """Return the columns of as many faults at once: `touched`, ..., `touched_2`, ..."""
     return tuple(column(figure, number) for number in range(faults) for figure in TOUCH_FIGURES)
@@ -79,7 +87,7 @@ def untouched(faults: Sequence[Fault], touches: Sequence[Touches | None]) -> str
     names = [
         label(each)
         for each, did in zip(faults, touches, strict=True)
-        if did is not None and not did.touched
+        if did is not None and did.touched <= 0
     ]
     if not names:
         return ""

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lab.faults import AppliedFault, applied
@@ -10,7 +11,7 @@ from lab.results.figures import Observed, figures_by_row, samples_by_row
 from lab.results.manifest import plain
 from lab.results.outline import Outline
 from lab.results.record import ResultFolder, Run
-from lab.results.touches import touch_values
+from lab.results.touches import Touches, since, touch_values
 from lab.run.checks import (
     Counts,
     check_clean,
@@ -81,13 +82,14 @@ class Runner:
                 on.append(await faults.enter_async_context(applied(fault, self._system, rng)))
                 self._note("fault.applied", cell, fault=plain(fault))
             at_faults = await read_counts(self._system, sends[0].load)
+            untouched = [await fault.touches() for fault in on]
             for number in range(1, cell.warmup + 1):
                 self._progress.step(f"warm-up {number}/{cell.warmup}", cell.planned_requests or 0)
                 await self._send(sends[0].load)
                 self._progress.end_warmup()
             for repeat in range(cell.first_repeat, cell.first_repeat + cell.repeats):
                 self._progress.step(f"run {repeat}/{cell.repeats}", cell.planned_requests or 0)
-                await self._measure(cell, sends, repeat, on, at_faults, rng)
+                await self._measure(cell, sends, repeat, _Standing(on, untouched, at_faults), rng)
         self._note("faults.reverted", cell)
         await check_clean(self._system, cell.faults, after=_title(cell))
 
@@ -113,13 +115,12 @@ class Runner:
         self._progress.end_steady_state(samples.span_s())
         self._note("steady_state.held", cell)
 
-    async def _measure(  # noqa: PLR0917 - all that a run consists of
+    async def _measure(
         self,
         cell: Cell,
         sends: Sequence[Send],
         repeat: int,
-        on: Sequence[AppliedFault],
-        at_faults: Counts,
+        standing: "_Standing",
         rng: random.Random,
     ) -> None:
         def note(event: str, **fields: object) -> None:
@@ -127,31 +128,29 @@ class Runner:
             self._progress.tell(event, fields)
 
         started = datetime.now(UTC)
-        touches = [await fault.touches() for fault in on]
+        # Nearest to the load, as a look at a counter may be touched as well.
         before = await read_counts(self._system, sends[0].load)
+        touches = [await fault.touches() for fault in standing.on]
         player = Player(self._system, self._engine, note, self._progress.finished)
         if cell.timeline is None:
             played = await player.play_load(sends[0])
         else:
             played = await player.play_timeline(sends, cell.timeline.events, rng)
         self.loads_s += player.now_s()
+        now = [await fault.touches() for fault in standing.on]
         after = await read_counts(self._system, sends[0].load)
-        if on:
-            now = [await fault.touches() for fault in on]
+        if standing.on:
             played.faults.append(
                 FaultsOn(
                     name=cell.condition.name,
                     faults=cell.condition.faults,
-                    since_applied=now,
-                    in_run=[
-                        each and each.since(earlier)
-                        for earlier, each in zip(touches, now, strict=True)
-                    ],
-                    are_still_on=await all_on(on),
+                    since_applied=since(standing.untouched, now),
+                    in_run=since(touches, now),
+                    are_still_on=await all_on(standing.on),
                 )
             )
         why = await why_invalid(
-            played, self._system, at_faults=at_faults, before=before, after=after
+            played, self._system, at_faults=standing.at_faults, before=before, after=after
         )
         attempts = after.attempts_since(before)
         self._record(cell, Run(started, cell.client.name, repeat, why), played, attempts)
@@ -182,6 +181,15 @@ class Runner:
 
     def _note(self, event: str, cell: Cell, **fields: object) -> None:
         self._folder.add_event(event, cell=_title(cell), **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """The faults of a cell's condition, which are on for all of its loads."""
+
+    on: Sequence[AppliedFault]
+    untouched: Sequence[Touches | None]  # what they had touched before the first of the loads
+    at_faults: Counts  # the system's counters then
 
 
 def _title(cell: Cell) -> str:

@@ -342,6 +342,18 @@ async def test_an_upload_survives_a_delay(client: httpx.AsyncClient) -> None:
     assert (await client.post("/echo", content=b"abc")).json() == 3
 
 
+async def test_a_request_of_whoever_measures_is_neither_touched_nor_counted(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post("/chaos?failure=1")
+    look = await client.get("/pulse", headers={"X-Chaos-Exempt": "lab"})
+    await client.get("/pulse")
+    state = (await client.get("/chaos")).json()
+
+    assert (look.status_code, "x-chaos" in look.headers) == (200, False)
+    assert (state["arrived"], state["touched"]) == (1, 1)
+
+
 @pytest.mark.parametrize("path", ["/health", "/chaos"])
 async def test_exempt_paths_are_never_touched(path: str, client: httpx.AsyncClient) -> None:
     await client.post("/chaos?failure=1")

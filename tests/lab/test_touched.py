@@ -136,6 +136,65 @@ def test_what_each_fault_touched_stands_beside_what_was_asked_for(tmp_path: Path
     assert "What the faults touched" in done.stdout
 
 
+COUNTING = """\
+import sys
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from chaos import ChaosMiddleware
+
+served = 0
+
+async def order(request):
+    global served
+    served += 1
+    return JSONResponse({"state": "ok"})
+
+async def counters(request):
+    return JSONResponse({"ok": served})
+
+routes = [Route("/order", order, methods=["POST"]), Route("/counters", counters)]
+app = ChaosMiddleware(Starlette(routes=routes), enabled=True)
+uvicorn.run(app, port=int(sys.argv[1]), log_level="error")
+"""
+COUNTING_SYSTEM = """\
+services:
+  api:
+    run: "{python} PROGRAM {port}"
+    ready: /counters
+    chaos: /chaos
+    counts: {path: /counters, json: [ok]}
+"""
+COUNTING_EXPERIMENT = """\
+title: A fault that no request of the load meets
+system: system.yaml
+load: {request: "POST {api.url}/order", requests: 20, tasks: 2}
+outcome: {json: state, classes: [ok]}
+clients: {direct: {}}
+repeats: 2
+faults:
+  only GET: [{chaos: api, failure: 100 %, match: {method: GET}}]
+  all: [{chaos: api, delay: 1ms}]
+"""
+
+
+@pytest.mark.integration
+def test_the_labs_own_looks_at_counters_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "api.py").write_text(COUNTING)
+    system = COUNTING_SYSTEM.replace("PROGRAM", str(tmp_path / "api.py"))
+    file = write_experiment(tmp_path, COUNTING_EXPERIMENT, system)
+    run_lab("run", file, "--out", tmp_path / "out", PYTHONPATH=str(Path.cwd()))
+    found = rows(tmp_path / "out" / "small" / "latest" / "runs.csv")
+
+    nothing = "the fault touched nothing (chaos at api, match method GET)"
+    assert [(run["touched"], run["note"]) for run in found] == [("0", nothing)] * 2 + [
+        ("20", "")
+    ] * 2
+
+
 def test_a_run_has_what_was_touched_since_it_began() -> None:
     before = Touches(touched=10, hit=4, met=12)
 

@@ -70,7 +70,7 @@ def test_a_timeline_has_a_steady_state_before_each_run(
     tmp_path: Path, size: str, timeline: str, says: str
 ) -> None:
     text = WITHOUT_BOUNDS.replace(SIZE, size).replace("warmup: 1\n", "")
-    text = text[: text.index("faults:")]+ timeline
+    text = text[: text.index("faults:")] + timeline
 
     assert words(tmp_path, text, repeats=2) == (
         f"a timeline of 10 s, 0 events, 4 runs; {says} measured, 80 in the steady state"
