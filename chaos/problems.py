@@ -5,6 +5,13 @@ from http import HTTPStatus
 
 from starlette.responses import JSONResponse
 
+_NAMES = {  # of RFC 9110; Python's own table has older ones before 3.13
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
+
 
 def problem(
     status: int,
@@ -27,6 +34,6 @@ def problem(
 
 def _title(status: int) -> str:
     try:
-        return HTTPStatus(status).phrase
+        return _NAMES.get(status) or HTTPStatus(status).phrase
     except ValueError:
         return "Error"

@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from fault_proxy.faults.wire import InvalidDocumentError, read_fault, read_renewal
+from fault_proxy.http11.answers import reason_phrase
 from fault_proxy.proxy import Proxy
 
 _LARGEST_BODY_BYTES = 64 * 1024
@@ -131,7 +132,7 @@ def _problem(
     """Return a problem response; *fields* become `errors: [{field, message}]`."""
     body: dict[str, object] = {
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
+        "title": reason_phrase(status),
         "status": status,
         "detail": detail,
     }

@@ -12,6 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
+_NAMES = {  # of RFC 9110; Python's own table has older ones before 3.13
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
 _OUR_OWN_WORDS = "Value error, "  # pydantic's prefix to what a validator of ours says
 
 
@@ -64,6 +70,10 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def title(status: int) -> str:
     """Return the reason phrase of *status*, or `Error` for a number that has none."""
+    return _NAMES.get(status) or _pythons_phrase(status)
+
+
+def _pythons_phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
@@ -85,8 +95,9 @@ async def _on_problem(_: Request, error: Exception) -> Response:
 
 async def _on_http_exception(_: Request, error: Exception) -> Response:
     raised = cast("HTTPException", error)
-    detail = None if raised.detail == title(raised.status_code) else raised.detail
-    return problem(raised.status_code, detail, headers=raised.headers)
+    status, detail = raised.status_code, raised.detail
+    says_nothing = detail in {title(status), _pythons_phrase(status)}  # Starlette's default
+    return problem(status, None if says_nothing else detail, headers=raised.headers)
 
 
 async def _on_invalid_request(_: Request, error: Exception) -> Response:

@@ -5,6 +5,12 @@ from collections.abc import Iterable
 from http import HTTPStatus
 
 MARK = "X-Chaos"
+_NAMES = {  # of RFC 9110; Python's own table has older ones before 3.13
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
 
 
 def answer(
@@ -24,7 +30,7 @@ def answer(
         is_kept_alive: Whether the connection goes on afterwards.
         has_body: False for the reply to a HEAD.
     """
-    title = _title(status)
+    title = reason_phrase(status)
     problem = {
         "type": "about:blank",
         "title": title,
@@ -52,8 +58,9 @@ def marked(head: bytes, names: Iterable[str]) -> bytes:
     return head.removesuffix(b"\r\n") + line.encode("latin-1")
 
 
-def _title(status: int) -> str:
+def reason_phrase(status: int) -> str:
+    """Return the name of *status*, or `Error` for a number that has none."""
     try:
-        return HTTPStatus(status).phrase
+        return _NAMES.get(status) or HTTPStatus(status).phrase
     except ValueError:
         return "Error"

@@ -113,8 +113,15 @@ def _events(text: str) -> Iterator[Any]:
         what = f"character U+{ord(text[error.position]):04X} is not allowed in YAML"
         raise Wrong(what, advice="remove it", place=place) from None
     except Exception as error:  # noqa: BLE001 - the scanner lets slips of its own through
-        what = f"cannot be read as YAML after this point ({type(error).__name__})"
+        what = f"cannot be read as YAML after this point ({_slip(error)})"
         raise Wrong(what, advice="check the escapes and quotes that follow", place=place) from None
+
+
+def _slip(error: Exception) -> str:
+    # chr() of an escape such as "\\U99999999"; which of the two it raises depends on the Python.
+    if isinstance(error, ValueError | OverflowError):
+        return "an escape that is no character of Unicode"
+    return type(error).__name__
 
 
 def _place(event: Any) -> Place:  # noqa: ANN401 - ruamel's events have no types

@@ -40,6 +40,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from fault_proxy.http11.answers import reason_phrase
 from lab.errors import LabError, NoValidData, UsageError
 from lab.spec.reading import read_ad_hoc_fault
 from lab.up.errors import RefusedError
@@ -156,7 +157,7 @@ def _refuse(_: Request, error: Exception) -> Response:
         case _:
             status = HTTPStatus.SERVICE_UNAVAILABLE
     return JSONResponse(
-        {"title": status.phrase, "status": status, "detail": detail},
+        {"title": reason_phrase(status), "status": status, "detail": detail},
         status_code=status,
         media_type="application/problem+json",
     )

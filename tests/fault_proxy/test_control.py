@@ -9,6 +9,13 @@ from tests.fault_proxy.conftest import HttpLink
 from tests.fault_proxy.peers import Peer
 from tests.fault_proxy.test_request_faults import GET
 
+TITLES = {
+    404: "Not Found",
+    405: "Method Not Allowed",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+}
+
 
 @pytest.fixture
 async def control(echoing: Proxy) -> AsyncIterator[httpx.AsyncClient]:
@@ -68,6 +75,7 @@ async def test_a_wrong_request_changes_nothing_and_gets_a_problem(
     reply = await control.request(method, path, content=body)
 
     assert reply.status_code == reply.json()["status"] == status
+    assert reply.json()["title"] == TITLES[status]
     assert reply.headers["content-type"] == "application/problem+json"
     assert (await control.get("/faults")).json() == before
 

@@ -44,6 +44,19 @@ async def test_a_status_answers_in_place_of_upstream_and_ends(http: HttpLink) ->
         assert await client.ask(GET) == HttpService.REPLY
 
 
+@pytest.mark.parametrize(
+    ("number", "phrase"), [(422, "Unprocessable Content"), (503, "Service Unavailable")]
+)
+async def test_a_status_comes_with_its_name_in_rfc_9110(
+    number: int, phrase: str, http: HttpLink
+) -> None:
+    http.proxy.apply(Status(status=number))
+    async with await Peer.connect(http.proxy.address) as client:
+        reply = await client.ask(GET)
+    assert reply.startswith(f"HTTP/1.1 {number} {phrase}\r\n".encode())
+    assert json.loads(reply.partition(b"\r\n\r\n")[2])["title"] == phrase
+
+
 @pytest.mark.parametrize("request_", [POST, CHUNKED], ids=["length", "chunked"])
 async def test_the_body_of_a_failed_request_stays_away_from_upstream(
     request_: bytes, http: HttpLink

@@ -55,6 +55,14 @@ def test_a_fault_that_ends_by_itself_gives_a_stopped_service_back(lab: RunningLa
     assert lab.service("rates")["state"] == "running"
 
 
+TITLES = {
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    422: "Unprocessable Content",
+}
+
+
 @pytest.mark.parametrize(
     ("request_line", "body", "status", "says"),
     [
@@ -83,6 +91,7 @@ def test_what_is_refused_is_a_problem_with_one_line(
 
     assert answer.status_code == answer.json()["status"] == status
     assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["title"] == TITLES[status]
     assert says in answer.json()["detail"]
     assert "\n" not in answer.json()["detail"]
     assert lab.faults() == []
