@@ -4,6 +4,7 @@ from lab.reports.wording import Words
 from lab.summary import Spread
 from loadgen import percent, significant
 
+_PLAIN = 0.01  # a share further than this from none and all is plain with one decimal
 _FEWEST_ATTEMPTS = 0.005  # per request; fewer would round to none
 
 
@@ -11,7 +12,7 @@ def write(figure: str, value: float, words: Words) -> str:
     """Return *value* of *figure* as a reader wants it; `0` only for nothing at all.
 
     Counts are whole, but for a median between two; attempts have two decimals; times and rates
-    have two digits, and more where they are whole; shares are in percent, to a hundredth.
+    have two digits, and more where they are whole; shares are in percent.
     """
     if figure.startswith("share_"):
         return write_share(value, words)
@@ -29,21 +30,34 @@ def write_plain(value: float, words: Words) -> str:
     return _in_language(f"{value:.10g}", words)
 
 
-def write_share(share: float, words: Words, *, decimals: int = 2) -> str:
-    """Return a share in percent; `0 %` and `100 %` only for none and all."""
+def write_share(share: float, words: Words, *, decimals: int | None = None) -> str:
+    """Return a share in percent; `0 %` and `100 %` only for none and all.
+
+    Args:
+        share: >= 0; 1 is all.
+        words: of the language.
+        decimals: at most so many; None: one, and two near none and all.
+    """
+    if decimals is None:
+        decimals = 1 if _PLAIN < share < 1 - _PLAIN or share > 1 else 2
     return _in_language(percent(share, decimals=decimals), words)
 
 
 def write_spread(figure: str, spread: Spread, words: Words, *, dash: str = "–") -> str:  # noqa: RUF001 - an en dash joins the ends of a range
     """Return the smallest and the largest run, or nothing if they read the same."""
     low, high = write(figure, spread.low, words), write(figure, spread.high, words)
-    return "" if low == high else f"{low}{dash}{high}"
+    return _joined(low, high, dash)
 
 
 def write_share_spread(spread: Spread, words: Words) -> str:
     """Return the smallest and the largest share of a run, or nothing if they read the same."""
     low, high = write_share(spread.low, words), write_share(spread.high, words)
-    return "" if low == high else f"{low}–{high}"  # noqa: RUF001 - as in write_spread
+    return _joined(low, high, "–")  # noqa: RUF001 - as in write_spread
+
+
+def _joined(low: str, high: str, dash: str) -> str:
+    """Return `28.1–30.6 %`: a unit stands once."""  # noqa: RUF002 - as in write_spread
+    return "" if low == high else f"{low.removesuffix(' %')}{dash}{high}"
 
 
 def _in_language(text: str, words: Words) -> str:

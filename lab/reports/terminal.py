@@ -1,5 +1,6 @@
 """The report on the terminal, wide or narrow, with colours or without."""
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,8 +28,11 @@ _STYLES = {
 def as_text(renderable: RenderableType) -> str:
     """Return what the terminal would show, in its width and colours, without the last line end."""
     terminal = Console()
-    with terminal.capture() as captured:
-        terminal.print(renderable)
+    # A file of its own: even a capture writes nothing to the terminal's, which a full disk refuses.
+    page = io.TextIOWrapper(io.BytesIO(), encoding=terminal.encoding)
+    console = Console(file=page, width=terminal.width, force_terminal=terminal.is_terminal)
+    with console.capture() as captured:
+        console.print(renderable)
     return captured.get().removesuffix("\n")
 
 

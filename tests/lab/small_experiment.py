@@ -86,7 +86,7 @@ class LabProcess:
             for process in Path("/proc").iterdir()
             if process.name.isdecimal()
             and self._is_marked(process)
-            and words in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            and words in command_line(process)
         ]
         return pid
 
@@ -99,17 +99,26 @@ class LabProcess:
 
     def survivors(self) -> list[str]:
         """Return the command lines of all processes that carry the mark and are no zombies."""
-        return [
-            (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        found = [
+            command_line(process)
             for process in Path("/proc").iterdir()
             if process.name.isdecimal() and self._is_marked(process)
         ]
+        return [line for line in found if line]
 
     def _is_marked(self, process: Path) -> bool:
         try:
             return self.mark.encode() in (process / "environ").read_bytes()
         except OSError:  # it ended meanwhile
             return False
+
+
+def command_line(process: Path) -> str:
+    """Return the words of a process by its folder in /proc; empty: it ended meanwhile."""
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 def run_lab(*arguments: str | Path, **extra: str) -> subprocess.CompletedProcess[str]:

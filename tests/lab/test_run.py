@@ -1,6 +1,7 @@
 """`lab run` as a process, on a real service."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -238,11 +239,17 @@ def test_what_is_set_in_somebodys_shell_does_not_reach_a_service(tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_table_that_nobody_reads_spoils_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_table_that_nobody_reads_spoils_nothing(tmp_path: Path, unbuffered: str) -> None:
     file = write_experiment(tmp_path, ONE_CELL)
     command = f"{sys.executable} -m lab run {file} --out {tmp_path}/out --repeats 1 >/dev/full"
     done = subprocess.run(
-        ["sh", "-c", command], capture_output=True, text=True, timeout=50, check=False
+        ["sh", "-c", command],
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
     )
 
     assert done.returncode == 0

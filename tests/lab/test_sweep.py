@@ -179,6 +179,6 @@ def test_one_error_in_50_000_is_seen_in_the_tables_of_a_sweep(tmp_path: Path) ->
 
     assert r"| sick | 0 | \>99.99 % | n/a | n/a | 10 | 20 | 1.00 |  |" in page
     assert "| sick | 2 | 100 % | n/a | n/a | 10 | 20 | 1.00 | yes |" in page
-    assert r"| sick | 5 | 100 %, \>99.99 %–100 % | n/a |" in page  # noqa: RUF001
+    assert r"| sick | 5 | 100 %, \>99.99–100 % | n/a |" in page  # noqa: RUF001
     with (tmp_path / "sweep.csv").open() as file:
         assert [row["fresh_share"] for row in csv.DictReader(file)] == ["0.99998", "1", "1"]

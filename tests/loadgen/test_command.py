@@ -87,8 +87,8 @@ def test_a_load_is_shown_as_a_table(url: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0].startswith("40 requests in 0.")
     assert lines[0].endswith(" requests/s, 3 connections")
-    assert lines[3].split()[:4] == ["fresh", "40", "100.0", "%"]
-    assert lines[6].split() == ["error", "0", "0.0", "%", *["n/a"] * 7]
+    assert lines[3].split()[:4] == ["fresh", "40", "100", "%"]
+    assert lines[6].split() == ["error", "0", "0", "%", *["n/a"] * 7]
     assert lines[-1].startswith("the generator used ")
 
 

@@ -183,7 +183,7 @@ def test_what_the_generator_could_not_send_has_a_row_without_latencies() -> None
     found = figures_of(samples_of(rows), ["ok"])
     [row] = [line for line in figures_text(found).splitlines() if "generator_error" in line]
 
-    assert row.split() == ["generator_error", "1", "50.0", "%", *["n/a"] * 7]
+    assert row.split() == ["generator_error", "1", "50", "%", *["n/a"] * 7]
     assert found.failure.count == 0
     assert found.success.max_ms == pytest.approx(1)
 

@@ -153,4 +153,6 @@ def test_a_caller_whose_log_cannot_be_written_ends_with_one_sentence() -> None:
             httpx.get(f"{caller_url}/call")
         assert caller.wait(timeout=10) == 1
         assert caller.stderr is not None
-        assert caller.stderr.read().startswith("the output cannot be written (No space left")
+        assert caller.stderr.read().startswith(
+            "caller: the output cannot be written (No space left"
+        )

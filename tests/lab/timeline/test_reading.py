@@ -255,7 +255,7 @@ def test_an_expectation_may_bound_what_only_a_timeline_has(tmp_path: Path) -> No
             'amount=100", tasks: 4}',
             (
                 '3:64: unknown key "tasks"; choose one of "request", "mix", "timeout", "timeouts", '
-                '"headers", "body", "engine", "workers", "remote_workers", "bind"'
+                '"headers", "body", "connections", "engine", "workers", "remote_workers", "bind"'
             ),
         ),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.small_experiment import SYSTEM, rows, run_lab, write_experiment
+from tests.lab.small_experiment import SYSTEM, command_line, rows, run_lab, write_experiment
 from tests.lab.up.running_lab import RunningLab, lab_up, until
 from tests.valkey import valkey
 
@@ -75,7 +75,7 @@ def neighbours(lab: RunningLab, words: str) -> list[Path]:
         for process in Path("/proc").iterdir()
         if process.name.isdecimal()
         and lab.process._is_marked(process)
-        and words in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        and words in command_line(process)
     ]
 
 
