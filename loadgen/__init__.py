@@ -29,7 +29,6 @@ The engine:
     deadlines     ends what takes too long
     alarm, watch, descriptors, event_loop: a finer clock, its own lateness, limits, the loop
 
-    histogram     results of bounded memory, in place of samples
     split         one load shared out among several generators
     processes     one load sent by several processes: `run_load_in_processes`
     lines, child  the bounds of a line between a process and its driver; how the process ends
@@ -39,7 +38,6 @@ The engine:
 """
 
 from loadgen.engine import run_load
-from loadgen.histogram import Histograms, LatencyHistogram
 from loadgen.load import Closed, Load, Open, Request, TimeOuts
 from loadgen.numbers import percent, significant
 from loadgen.outcomes import (
@@ -63,9 +61,7 @@ __all__ = [
     "Closed",
     "CodeRule",
     "HeaderRule",
-    "Histograms",
     "JsonFieldRule",
-    "LatencyHistogram",
     "Load",
     "Open",
     "OutcomeCode",

@@ -1,4 +1,4 @@
-"""The Locust file alone, without a browser, against a server that answers in every way."""
+"""The rates system's Locust file, without a browser, against a server that answers in every way."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loadgen.locust_process import LOCUSTFILE
+from tests.lab.up.locust_process import LOCUSTFILE
 from tests.loadgen.scripted_server import json_reply, scripted_server
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from loadgen.locust_pages.asking import Answer, NoAnswerError, ask
+from lab.up.locust_pages.asking import Answer, NoAnswerError, ask
 
 LEASE_S = 5.0  # a fault ends by itself this long after its holder died
 ANSWER_S = 1.5  # the service is asked once a second: a hung one must not outlast its lease

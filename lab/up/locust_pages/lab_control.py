@@ -7,8 +7,8 @@ All that is known here of its API: `GET /status` lists the services with their s
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from loadgen.locust_pages.asking import NoAnswerError, ask
-from loadgen.locust_pages.injector import RefusedError
+from lab.up.locust_pages.asking import NoAnswerError, ask
+from lab.up.locust_pages.injector import RefusedError
 
 VERBS = ("pause", "resume", "stop", "start")
 _STATUS_S = 5.0  # the lab asks its services in turn, hung ones too

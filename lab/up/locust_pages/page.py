@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Response, abort, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
-from loadgen.locust_pages.asking import NoAnswerError
-from loadgen.locust_pages.injector import RefusedError
-from loadgen.locust_pages.lab_control import VERBS
-from loadgen.locust_pages.watch import Watch
+from lab.up.locust_pages.asking import NoAnswerError
+from lab.up.locust_pages.injector import RefusedError
+from lab.up.locust_pages.lab_control import VERBS
+from lab.up.locust_pages.watch import Watch
 
 if TYPE_CHECKING:
     from locust.web import WebUI

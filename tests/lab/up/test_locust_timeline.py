@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen.locust_pages.timeline import KEPT_S, Timeline
-from loadgen.locust_pages.windows import FaultWindows
+from lab.up.locust_pages.timeline import KEPT_S, Timeline
+from lab.up.locust_pages.windows import FaultWindows
 
 requests = st.lists(
     st.tuples(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.loadgen.locust_process import RunningLocust, ask, locust
+from tests.lab.up.locust_process import RunningLocust, ask, locust
 from tests.service_process import Running, service
 from tests.valkey import Valkey, valkey
 

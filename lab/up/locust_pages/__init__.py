@@ -10,8 +10,9 @@
     windows      when which fault was on (pure)
     watch        asks all of them once a second
     page         the page itself and the requests of its script
+    web_ui       all of it added to the web UI: what a Locust file calls
 
-Nothing here imports Locust, which changes the process that imports it; the Locust file does.
+Only `web_ui` imports Locust, which changes the process that imports it.
 """
 
 __all__: list[str] = []

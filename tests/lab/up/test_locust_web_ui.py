@@ -13,7 +13,7 @@ from socketserver import ThreadingUnixStreamServer
 import httpx
 import pytest
 
-from tests.loadgen.locust_process import RunningLocust, ask, end, locust, start_locust
+from tests.lab.up.locust_process import RunningLocust, ask, end, locust, start_locust
 from tests.service_process import Running, free_port, service
 from tests.valkey import valkey
 
@@ -70,7 +70,7 @@ def rates() -> Iterator[Running]:
         yield running
 
 
-def eventually(holds: Callable[[], object], *, within_s: float = 10.0) -> None:
+def eventually(holds: Callable[[], object], *, within_s: float = 45.0) -> None:
     deadline = time.monotonic() + within_s
     while not holds():
         assert time.monotonic() < deadline, "it did not come true in time"

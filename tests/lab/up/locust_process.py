@@ -15,7 +15,7 @@ import httpx
 
 from tests.service_process import free_port
 
-LOCUSTFILE = Path(__file__).parents[2] / "loadgen" / "locustfile.py"
+LOCUSTFILE = Path(__file__).parents[3] / "systems" / "rates" / "locustfile.py"
 _START_S = 20.0
 # Loopback needs no certificates, and loading them would cost each request 75 ms.
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

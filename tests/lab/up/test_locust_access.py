@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from loadgen.locust_pages.access import Guard, complaint_about_door, refusal
-from loadgen.locust_pages.injector import describe
-from loadgen.locust_pages.settings import read_settings
+from lab.up.locust_pages.access import Guard, complaint_about_door, refusal
+from lab.up.locust_pages.injector import describe
+from lab.up.locust_pages.settings import read_settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse

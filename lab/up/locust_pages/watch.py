@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from loadgen.locust_pages.asking import NoAnswerError, ask
-from loadgen.locust_pages.injector import Injector, RefusedError, describe
-from loadgen.locust_pages.lab_control import LabControl
-from loadgen.locust_pages.settings import PageSettings
-from loadgen.locust_pages.timeline import Timeline
-from loadgen.locust_pages.windows import FaultWindows
+from lab.up.locust_pages.asking import NoAnswerError, ask
+from lab.up.locust_pages.injector import Injector, RefusedError, describe
+from lab.up.locust_pages.lab_control import LabControl
+from lab.up.locust_pages.settings import PageSettings
+from lab.up.locust_pages.timeline import Timeline
+from lab.up.locust_pages.windows import FaultWindows
 
 if TYPE_CHECKING:
     from locust.env import Environment
