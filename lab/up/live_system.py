@@ -14,7 +14,7 @@ from lab import redis_server
 from lab.control import NoAnswerError, ask
 from lab.errors import UsageError
 from lab.fault_kinds import LEASED, ProcessFault
-from lab.faults.chaos import LEASE_S
+from lab.faults.lease import LEASE_S
 from lab.files.errors import show, suggest
 from lab.manifest import plain
 from lab.running import RunningSystem
