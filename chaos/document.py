@@ -1,25 +1,18 @@
 """What a fault can be asked to do, and how the request for it is read."""
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Never, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from chaos.request_body import InvalidDocumentError, loads, read_object, without_duplicates
+
 _Milliseconds = Annotated[float, Field(ge=0, le=600_000)]
 LeaseSeconds = Annotated[float, Field(gt=0, le=86_400)]
 BodyFault = Literal["drip", "truncate", "garbage", "empty"]
 _MATCH_PREFIX = "match."
-
-
-class InvalidDocumentError(ValueError):
-    """The request for a fault is wrong; `fields` says what is wrong with which field."""
-
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"{name}: {why}" for name, why in fields.items()))
-        self.fields = dict(fields)
 
 
 class _Document(BaseModel):
@@ -177,12 +170,12 @@ def _validated(kind: type[_Kind], members: Mapping[str, object]) -> _Kind:
 def _members(query: bytes, body: bytes) -> Mapping[str, object]:
     if query and body:
         raise InvalidDocumentError({"body": "give the fields in the query or here, not in both"})
-    return _from_json(body) if body else _from_query(query)
+    return read_object(body) if body else _from_query(query)
 
 
 def _from_query(query: bytes) -> dict[str, object]:
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return _folded(_without_duplicates([(name, _value(text)) for name, text in pairs]))
+    return _folded(without_duplicates([(name, _value(text)) for name, text in pairs]))
 
 
 def _folded(members: dict[str, object]) -> dict[str, object]:
@@ -199,35 +192,6 @@ def _folded(members: dict[str, object]) -> dict[str, object]:
 def _value(text: str) -> object:
     """Read *text* as JSON would, so that both forms obey the same types; other text stays text."""
     try:
-        return _loads(text)
+        return loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _from_json(body: bytes) -> Mapping[str, object]:
-    try:
-        members = _loads(body)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InvalidDocumentError):
-            raise
-        raise InvalidDocumentError({"body": f"not JSON: {error}"}) from error
-    if not isinstance(members, dict):
-        raise InvalidDocumentError({"body": "must be a JSON object"})
-    return members
-
-
-def _loads(text: str | bytes) -> object:
-    return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse)
-
-
-def _refuse(constant: str) -> Never:
-    raise ValueError(f"{constant} is no number in JSON")
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members: dict[str, object] = {}
-    for name, value in pairs:
-        if name in members:
-            raise InvalidDocumentError({name: "given more than once"})
-        members[name] = value
-    return members

@@ -1,7 +1,8 @@
 """Makes a running system sick, and well again: applying and reverting are one context manager.
 
-    chaos          the service's own fault injector, under a lease that ends by itself
-    link           what stands on a link between two parts, under a lease likewise
+    chaos          the service's own fault injector, under a lease
+    link           what stands on a link between two parts, under a lease
+    lease          holds a fault that would end by itself
     process        pause, stop and kill of the service's process
     restart        ended and started again, once
     flap           the same over and over

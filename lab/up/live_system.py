@@ -13,7 +13,7 @@ from typing import Literal
 from lab import redis_server
 from lab.control import NoAnswerError, ask
 from lab.errors import UsageError
-from lab.faults.chaos import LEASE_S
+from lab.faults.lease import LEASE_S
 from lab.results.manifest import plain
 from lab.running import RunningSystem
 from lab.spec.faults import LEASED, ProcessFault

@@ -24,9 +24,9 @@ from lab.up.api import Api
 from lab.up.live_faults import LiveFault, live_faults
 from lab.up.live_system import LiveSystem, fields_of
 from lab.up.locust_ui import LocustUi, check_locust, locust_ui
-from lab.up.server import served
 from lab.up.sockets import claimed, socket_of
 from lab.up.tables import fields_in_words, links_table, services_table
+from service_defaults.server import served
 
 LOOK_EVERY_S = 0.5
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service_defaults import ServiceSettings
+from service_defaults.settings import ServiceSettings
 from tests.deploy.compose_file import COMPOSE_FILE, ROOT, Service, read_services
 from tests.deploy.dockerfile import last_stage
 

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from fault_proxy import Latency, Match, Proxy, Status
-from fault_proxy.control import control_app
+from fault_proxy.control import proxy_control
 from tests.fault_proxy.conftest import HttpLink
 from tests.fault_proxy.peers import Peer
 from tests.fault_proxy.test_request_faults import GET
@@ -19,7 +19,7 @@ TITLES = {
 
 @pytest.fixture
 async def control(echoing: Proxy) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(control_app(echoing))
+    transport = httpx.ASGITransport(proxy_control(echoing))
     async with httpx.AsyncClient(transport=transport, base_url="http://control") as client:
         yield client
 
@@ -86,7 +86,7 @@ async def test_stats_count_what_passed_and_what_was_hit(http: HttpLink) -> None:
         http.proxy.apply(Status(match=Match(path="/rates")))
         http.proxy.apply(Latency(delay_ms=0))
         replies += await client.ask(GET)
-        transport = httpx.ASGITransport(control_app(http.proxy))
+        transport = httpx.ASGITransport(proxy_control(http.proxy))
         async with httpx.AsyncClient(transport=transport, base_url="http://control") as control:
             stats = (await control.get("/stats")).json()
 

@@ -3,8 +3,9 @@ import json
 import pytest
 from pydantic import ValidationError
 
+from chaos.request_body import InvalidDocumentError
 from fault_proxy import Delay, Latency, Match, Reset
-from fault_proxy.faults.wire import InvalidDocumentError, as_wire, read_fault, read_renewal
+from fault_proxy.faults.wire import as_wire, read_fault, read_renewal
 
 
 def test_a_document_reads_as_it_is_written() -> None:

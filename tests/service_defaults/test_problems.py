@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, HTTPException, Query
 
-from service_defaults import ProblemError, install_problems
+from service_defaults.problems import ProblemError, install_problems
 
 
 def demo() -> FastAPI:

@@ -12,7 +12,7 @@ from locust.event import EventHook
 from locust.runners import MasterRunner, WorkerRunner
 from locust.web import WebUI
 
-from lab.up.locust_pages.access import LOOPBACK, Guard, complaint_about_door, is_loopback
+from lab.up.locust_pages.access import LOOPBACK, Guard, complaint_about_door
 from lab.up.locust_pages.login import install_login
 from lab.up.locust_pages.page import install_page
 from lab.up.locust_pages.settings import PageSettings, read_settings
