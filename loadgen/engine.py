@@ -94,11 +94,11 @@ def _report(load: Load, samples: Samples, dispatcher: Dispatcher, watch: Watch) 
         requests=len(samples),
         stalls=log.stalls,
         stalled_s=log.stalled_s,
-        stalled_share=log.stalled_s / measured_s if log.stalls else 0.0,
+        stalled_share=log.stalled_share(over_s=measured_s),
         unsent=_unsent(samples),
     )
     if isinstance(source, Schedule):
-        return _of_schedule(report, source, dispatcher)
+        return _of_schedule(report, source, dispatcher, caught_up=log.caught_up)
     assert isinstance(load.shape, Closed)  # noqa: S101 - as its source is
     return replace(report, held_up=log.held_up_of(load.shape.tasks, measured_s, len(samples)))
 
@@ -110,7 +110,9 @@ def _unsent(samples: Samples) -> dict[str, int]:
     return {end.error: count for end, count in counts if end.outcome == GENERATOR_ERROR}
 
 
-def _of_schedule(report: RunReport, source: Schedule, dispatcher: Dispatcher) -> RunReport:
+def _of_schedule(
+    report: RunReport, source: Schedule, dispatcher: Dispatcher, *, caught_up: int
+) -> RunReport:
     scheduled_s = source.scheduled_s
     taken_s = max(scheduled_s, source.last_submitted - source.began)
     return replace(
@@ -118,6 +120,6 @@ def _of_schedule(report: RunReport, source: Schedule, dispatcher: Dispatcher) ->
         asked_per_s=source.submitted / scheduled_s if scheduled_s else 0.0,
         taken_per_s=source.submitted / taken_s if taken_s else 0.0,
         scheduled_s=scheduled_s,
-        held_up=source.late,
+        held_up=max(source.late, caught_up),
         queued=dispatcher.queued,
     )

@@ -35,10 +35,11 @@ class RunReport:
         scheduled_s: how long requests of an open load fell due; None for a closed one.
         stalls: how often the event loop was late by STALL_S or more.
         stalled_s: how long all of that took.
-        stalled_share: of the time since `began_s`.
-        held_up: requests that stalls may have held up: of an open load those that were taken up
-            STALL_S after they were due or later, of a closed one those that ended while the loop
-            caught up, unless the stalls were slight beside the mean latency.
+        stalled_share: of the time since `began_s`; 0 if no request ended while the loop caught up,
+            as such stalls bend no figure.
+        held_up: requests that stalls may have held up: those that ended while the loop caught up
+            (none of a closed load whose mean latency makes the stalls slight), or of an open load
+            those that were taken up STALL_S after they were due or later, if these are more.
         queued: requests of an open load that found as many connections busy as there may be.
         unsent: requests that the generator could not send for want of something of its own, by
             what it was.

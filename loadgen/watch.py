@@ -72,6 +72,10 @@ class LagLog:
         mean_s = tasks * over_s / requests if requests else 0.0
         return self.caught_up if self.longest_s >= SLIGHT_SHARE * mean_s else 0
 
+    def stalled_share(self, *, over_s: float) -> float:
+        """Return the share of *over_s* seconds that stalls took; 0 if they met no request."""
+        return self.stalled_s / over_s if self.caught_up else 0.0
+
     def percentile_s(self, share: float, *, over_s: float) -> float:
         """Return by how much at most the loop was late for *share* of the *over_s* seconds watched.
 

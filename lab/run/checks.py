@@ -158,6 +158,7 @@ async def why_invalid(
         or strange_mark(played, system.injectors)
         or await _why_a_fault_is_off(played, system)
         or "; ".join(dict.fromkeys(limit for each in samples for limit in _limits(each)))
+        or _why_the_lab_was_late(played)
         or await _why_unreached(played, system, after.attempts_since(at_faults))
         or _untouched(played)
         or disagreement(before.replies, after.replies, samples)
@@ -250,6 +251,14 @@ def _limits(samples: Samples) -> list[str]:
     """Return why the figures are the generator's own."""
     limits = samples.report.limits if samples.report else ()
     return [f"figures of the generator and not of the system: {limit}" for limit in limits]
+
+
+def _why_the_lab_was_late(played: "Played") -> str:
+    """Return that faults and looks were late, because the lab itself stood still."""
+    if not played.stalls_s:
+        return ""
+    late_s = sum(played.stalls_s)
+    return f"the lab itself stood still for {late_s:.1f} s: its faults and looks were late"
 
 
 async def _why_unreached(played: "Played", system: RunningSystem, attempts: int | None) -> str:

@@ -31,6 +31,8 @@ BREAKER_EVERY_S = 0.1
 BREAKER_ANSWER_S = 0.5
 BREAKER_FIELD = "breaker"  # beside the field that counts the attempts
 FOREIGN_EVERY_S = 1.0
+OWN_EVERY_S = 0.1
+OWN_STALL_S = 0.5  # of the lab itself; processes that share a busy machine wait less for their turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Played:
     faults: list[FaultsOn] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)  # of the breaker: one per change
     foreign: dict[str, float] = field(default_factory=dict)  # what others did, and when seen
+    stalls_s: list[float] = field(default_factory=list)  # how long the lab itself stood still
 
     @property
     def spans(self) -> Mapping[str, Span]:
@@ -119,7 +122,12 @@ class Player:
             NoValidData: the generator ended or refused the load.
         """
         await self._look_for_others()
-        self.played.parts[""] = await self._send(send)
+        watching = asyncio.create_task(self._watch_itself())
+        try:
+            self.played.parts[""] = await self._send(send)
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
         await self._look_for_others()
         return self.played
 
@@ -136,7 +144,8 @@ class Player:
         try:
             async with asyncio.TaskGroup() as group:
                 watches: list[Coroutine[Any, Any, None]] = [
-                    self._every(FOREIGN_EVERY_S, self._look_for_others)
+                    self._every(FOREIGN_EVERY_S, self._look_for_others),
+                    self._watch_itself(),
                 ]
                 if url := self._breaker_url():
                     watches.append(self._every(BREAKER_EVERY_S, lambda: self._read_breaker(url)))
@@ -217,6 +226,14 @@ class Player:
             await look()
             moment_s = max(moment_s + period_s, self._clock.now_s())
             await self._clock.until(moment_s)
+
+    async def _watch_itself(self) -> None:
+        """Note stalls of the lab's own loop: faults come and go late then, as do looks."""
+        while True:
+            due_s = self._clock.now_s() + OWN_EVERY_S
+            await self._clock.until(due_s)
+            if (late_s := self._clock.now_s() - due_s) >= OWN_STALL_S:
+                self.played.stalls_s.append(late_s)
 
     async def _look_for_others(self) -> None:
         if found := await foreign_faults(self._system):

@@ -90,7 +90,7 @@ class Share:
             requests=len(self.samples),
             stalls=log.stalls,
             stalled_s=log.stalled_s,
-            stalled_share=log.stalled_s / measured_s,
+            stalled_share=log.stalled_share(over_s=measured_s),
             held_up=log.held_up_of(self._tasks, measured_s, len(self.samples)),
             unsent={end.error: n for end, n in endings if end.outcome == GENERATOR_ERROR},
         )

@@ -82,3 +82,10 @@ def test_a_stall_that_is_slight_beside_the_latencies_held_nobody_up() -> None:
 
     assert log.held_up_of(50, 12, 100) == 0
     assert log.held_up_of(4, 12, 960) == log.caught_up > 0
+
+
+def test_a_stall_that_met_no_request_bends_no_figure() -> None:
+    idle, busy = watched(10, {5.0: 0.5}, per_s=0), watched(10, {5.0: 0.5})
+
+    assert (idle.stalls, idle.stalled_share(over_s=10)) == (1, 0)
+    assert busy.stalled_share(over_s=10) == pytest.approx(0.05, abs=0.002)

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -125,6 +126,20 @@ def test_an_interrupted_timeline_leaves_no_process_and_no_run(tmp_path: Path) ->
     assert done.returncode == 130
     assert lab.survivors_after(within_s=6) == []
     assert not (latest / "runs.csv").exists()
+
+
+def test_a_run_in_which_the_lab_itself_stood_still_does_not_count(tmp_path: Path) -> None:
+    lab = LabProcess("run", write_experiment(tmp_path, EXPERIMENT), "--out", tmp_path / "out")
+    latest = tmp_path / "out" / "small" / "latest"
+    lab.wait_for('"event.on"', latest)
+    lab.process.send_signal(signal.SIGSTOP)
+    time.sleep(1)  # as long as it stands still
+    lab.process.send_signal(signal.SIGCONT)
+    done = lab.finish()
+
+    note = figures(latest)["whole"]["note"]
+    assert note.startswith("the lab itself stood still for "), done.stderr
+    assert done.returncode == 3
 
 
 def test_only_clients_can_be_picked(tmp_path: Path) -> None:
