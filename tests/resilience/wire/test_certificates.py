@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from resilience.wire.connections import Connections, context_for
+from resilience._internal.wire.connections import Connections, context_for
 from tests.resilience.wire.one_source import answer_once, client_of
 
 
