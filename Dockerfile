@@ -16,10 +16,12 @@ COPY --from=packages /opt/venv /opt/venv
 COPY chaos/ chaos/
 COPY console/ console/
 COPY front/ front/
+COPY lab/ lab/
 COPY loadgen/ loadgen/
 COPY rates_api/ rates_api/
 COPY resilience/ resilience/
 COPY service_defaults/ service_defaults/
+COPY systems/ systems/
 # A number, so that a cluster can see without looking into the image that it is not root.
 USER 10001:10001
 CMD ["python", "-m", "front", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,9 +1,10 @@
 # Everything needs Python 3.11+ and a package index; the virtual environment is made on first use.
+# Of another Python, beside it: make test PYTHON=python3.13 VENV=.venv-python3.13
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup dev browser run test lint bench clean
+.PHONY: help same-python setup dev browser run test lint schema bench clean
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -16,11 +17,16 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.runtime: requirements.txt | $(BIN)/python
+same-python: | $(BIN)/python # an environment that stands may be of another Python than is asked for
+	@[ "$(origin PYTHON)" = file ] && exit; \
+	asked=$$($(PYTHON) -V) && found=$$($(BIN)/python -V) && [ "$$asked" = "$$found" ] && exit; \
+	echo "$(PYTHON) is $${asked:-not there}, $(VENV) is of $${found:-no Python}: add VENV=.venv-$(notdir $(PYTHON)), or run make clean first" >&2; exit 1
+
+$(VENV)/.runtime: requirements.txt | same-python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | same-python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
@@ -40,6 +46,9 @@ lint: $(VENV)/.dev ## style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
+
+schema: $(VENV)/.runtime ## write the JSON Schemas and the tables of keys in docs/ from the models
+	$(BIN)/python -m lab.spec.schema docs
 
 bench: $(VENV)/.dev ## speed against peers, side by side
 	$(BIN)/python -m benchmarks.front_overhead

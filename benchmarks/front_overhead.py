@@ -12,10 +12,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from lab.files import read_system
-from lab.load_worker import LoadWorker, start_load_worker
 from lab.running import bring_up
-from loadgen import Closed, JsonFieldRule, Load, Request, summarise
+from lab.spec.system import read_system
+from loadgen import Closed, JsonFieldRule, Load, Request, Worker, start_worker, summarise
 
 REQUESTS, TASKS, ROUNDS = 2_000, 4, 5
 WRK_S = 2
@@ -27,7 +26,7 @@ async def main() -> None:
     system_file = Path(__file__).parent.parent / "systems" / "rates.yaml"
     with tempfile.TemporaryDirectory() as logs:
         async with (
-            start_load_worker() as worker,
+            start_worker() as worker,
             bring_up(read_system(system_file), Path(logs)) as system,
         ):
             convert = system.url("front") + "/convert?from=USD&amount=100"
@@ -36,7 +35,7 @@ async def main() -> None:
 
 
 async def take_turns(
-    worker: LoadWorker, urls: dict[str, str], bare: str
+    worker: Worker, urls: dict[str, str], bare: str
 ) -> dict[str, list[float | None]]:
     rates: dict[str, list[float | None]] = {name: [] for name in (*urls, BARE)}
     for round_ in range(ROUNDS + 1):
@@ -46,7 +45,7 @@ async def take_turns(
                 shape=Closed(requests=REQUESTS, tasks=TASKS),
                 outcome=RULE,
             )
-            samples = await worker.send(load, on_finished=lambda _: None)
+            samples = await worker.send(load)
             assert samples.outcome == ["fresh"] * REQUESTS, "the system is not well"
             rates[name].append(summarise(samples, RULE.classes).requests_per_s)
         rates[BARE].append(await wrk(bare))

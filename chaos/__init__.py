@@ -4,6 +4,8 @@ One line for any Starlette or FastAPI application:
 
     app.add_middleware(ChaosMiddleware, enabled=True)
 
+    access      who may ask for faults
+    request_body  how long its body may be, and how strict its JSON is
     document    what one can ask for, validated; from a query or from JSON
     verdict     document, dice, arrival number -> what happens to this request (pure)
     fault       a document in force: dice, counters, lease, flapping

@@ -3,20 +3,15 @@
 from collections.abc import Awaitable, Callable
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from chaos.access import refusal
-from chaos.document import (
-    ChaosDocument,
-    InvalidDocumentError,
-    read_document,
-    read_renewal,
-)
+from chaos.document import ChaosDocument, read_document, read_renewal
 from chaos.injector import Injector
 from chaos.problems import problem
+from chaos.request_body import InvalidDocumentError, read_body
 
-_LARGEST_BODY_BYTES = 64 * 1024
 _OFF = ChaosDocument()
 _Action = Callable[[Request], Awaitable[Response]]
 
@@ -63,11 +58,14 @@ class Control:
         return None if self._token is None else {"WWW-Authenticate": "Bearer"}
 
     async def _put_on(self, request: Request) -> Response:
-        self._injector.put_on(read_document(request.scope["query_string"], await _body(request)))
+        self._injector.put_on(
+            read_document(request.scope["query_string"], await read_body(request))
+        )
         return self._state()
 
     async def _renew(self, request: Request) -> Response:
-        renewal = read_renewal(request.scope["query_string"], await _body(request))
+        query, body = request.scope["query_string"], await read_body(request)
+        renewal = read_renewal(query, body)
         if not self._injector.renew(renewal.ttl_s):
             return problem(409, "no fault is on, so there is no lease to renew; POST one")
         return self._state()
@@ -94,15 +92,3 @@ class Control:
                 "applied": self._injector.applied,
             }
         )
-
-
-async def _body(request: Request) -> bytes:
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _LARGEST_BODY_BYTES:
-                raise HTTPException(413, f"a fault takes at most {_LARGEST_BODY_BYTES} bytes")
-    except ClientDisconnect as error:
-        raise HTTPException(400, "the caller hung up before the end of the body") from error
-    return body

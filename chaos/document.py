@@ -1,25 +1,18 @@
 """What a fault can be asked to do, and how the request for it is read."""
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Literal, Never, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from chaos.request_body import InvalidDocumentError, loads, read_object, without_duplicates
+
 _Milliseconds = Annotated[float, Field(ge=0, le=600_000)]
 LeaseSeconds = Annotated[float, Field(gt=0, le=86_400)]
 BodyFault = Literal["drip", "truncate", "garbage", "empty"]
 _MATCH_PREFIX = "match."
-
-
-class InvalidDocumentError(ValueError):
-    """The request for a fault is wrong; `fields` says what is wrong with which field."""
-
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"{name}: {why}" for name, why in fields.items()))
-        self.fields = dict(fields)
 
 
 class _Document(BaseModel):
@@ -37,8 +30,16 @@ class _Document(BaseModel):
 class Match(_Document):
     """Which requests a fault concerns: those that satisfy each field that is given."""
 
-    path: str | None = Field(default=None, pattern="^/", max_length=1000)  # beginning of the path
-    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] | None = None
+    path: str | None = Field(
+        default=None,
+        pattern="^/",
+        max_length=1000,
+        description="the beginning of the path",
+        examples=["/rates"],
+    )
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] | None = Field(
+        default=None, examples=["GET"]
+    )
 
     def covers(self, method: str, path: str) -> bool:
         """Tell whether a request is concerned; *path* is decoded and compared by character.
@@ -70,24 +71,63 @@ class ChaosDocument(_Document):
         empty     a length of 0 under the same status and type
     """
 
-    failure: float = Field(default=0, ge=0, le=1)  # share of replies that fail
-    status: int = Field(default=500, ge=400, le=599)  # of a failed reply
-    delay_ms: _Milliseconds = 0  # before each reply, failed ones included
-    jitter_ms: _Milliseconds = 0  # the delay varies uniformly by plus or minus this, never below 0
-    fail_first: int = Field(default=0, ge=0, le=1_000_000_000)  # the first n replies fail
-    retry_after_s: int | None = Field(default=None, ge=0, le=86_400)  # header of a failed reply
-    body: BodyFault | None = None  # what happens to the body of each reply
-    hang: bool = False  # no reply at all
-    flap_s: float | None = Field(default=None, ge=0.01, le=86_400)  # on and off by turns
-    match: Match | None = None  # the requests concerned; None: all
-    seed: int | None = Field(default=None, ge=0, lt=2**63)  # of the dice; None: picked for you
+    EFFECTS: ClassVar = ("failure", "delay_ms", "jitter_ms", "fail_first", "body", "hang")
+
+    failure: float = Field(
+        default=0, ge=0, le=1, description="share of replies that fail", examples=[0.3]
+    )
+    delay_ms: _Milliseconds = Field(
+        default=0,
+        description="each reply comes so much later, failed ones included",
+        examples=[500],
+    )
+    jitter_ms: _Milliseconds = Field(
+        default=0,
+        description="the delay varies uniformly by plus or minus this, never below 0",
+        examples=[50],
+    )
+    fail_first: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000_000,
+        description="the first requests fail, then those that `failure` picks",
+        examples=[3],
+    )
+    body: BodyFault | None = Field(
+        default=None, description="what happens to the body of each reply", examples=["truncate"]
+    )
+    hang: bool = Field(default=False, description="no reply comes at all", examples=[True])
+    status: int = Field(
+        default=500, ge=400, le=599, description="of a failed reply", examples=[503]
+    )
+    retry_after_s: int | None = Field(
+        default=None, ge=0, le=86_400, description="header of a failed reply", examples=[2]
+    )
+    flap_s: float | None = Field(
+        default=None,
+        ge=0.01,
+        le=86_400,
+        description="so long the fault is on, then as long off, and so on",
+        examples=[2],
+    )
+    match: Match | None = Field(
+        default=None,
+        description="the requests that are hit, by `path` (a prefix) and `method`; all without it",
+        examples=[{"path": "/rates", "method": "GET"}],
+    )
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        lt=2**63,
+        description="of the fault's randomness; picked for you without it",
+        examples=[7],
+    )
     ttl_s: LeaseSeconds | None = None  # the fault ends by itself after this; None: it stays
 
     @property
     def has_effect(self) -> bool:
         """Whether any request can be touched at all."""
-        shares = (self.failure, self.delay_ms, self.jitter_ms, self.fail_first)
-        return any(shares) or self.hang or self.body is not None
+        return any(getattr(self, effect) for effect in self.EFFECTS)
 
     def concerns(self, method: str, path: str) -> bool:
         """Tell whether a request is among those that this fault is for."""
@@ -130,12 +170,12 @@ def _validated(kind: type[_Kind], members: Mapping[str, object]) -> _Kind:
 def _members(query: bytes, body: bytes) -> Mapping[str, object]:
     if query and body:
         raise InvalidDocumentError({"body": "give the fields in the query or here, not in both"})
-    return _from_json(body) if body else _from_query(query)
+    return read_object(body) if body else _from_query(query)
 
 
 def _from_query(query: bytes) -> dict[str, object]:
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return _folded(_without_duplicates([(name, _value(text)) for name, text in pairs]))
+    return _folded(without_duplicates([(name, _value(text)) for name, text in pairs]))
 
 
 def _folded(members: dict[str, object]) -> dict[str, object]:
@@ -152,35 +192,6 @@ def _folded(members: dict[str, object]) -> dict[str, object]:
 def _value(text: str) -> object:
     """Read *text* as JSON would, so that both forms obey the same types; other text stays text."""
     try:
-        return _loads(text)
+        return loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _from_json(body: bytes) -> Mapping[str, object]:
-    try:
-        members = _loads(body)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InvalidDocumentError):
-            raise
-        raise InvalidDocumentError({"body": f"not JSON: {error}"}) from error
-    if not isinstance(members, dict):
-        raise InvalidDocumentError({"body": "must be a JSON object"})
-    return members
-
-
-def _loads(text: str | bytes) -> object:
-    return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse)
-
-
-def _refuse(constant: str) -> Never:
-    raise ValueError(f"{constant} is no number in JSON")
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members: dict[str, object] = {}
-    for name, value in pairs:
-        if name in members:
-            raise InvalidDocumentError({name: "given more than once"})
-        members[name] = value
-    return members

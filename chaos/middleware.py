@@ -18,6 +18,7 @@ from chaos.reply import Reply
 from chaos.verdict import Failure
 
 EXEMPT_PATHS = frozenset({"/alive", "/health", "/stats"})
+EXEMPT_HEADER = b"x-chaos-exempt"  # on requests of whoever measures, not of those that are measured
 
 
 class ChaosMiddleware:
@@ -30,7 +31,8 @@ class ChaosMiddleware:
         token: If given, `/chaos` asks for it as a bearer token; otherwise it answers loopback
             addresses only.
         path: Where the faults are controlled.
-        exempt_paths: Requests to these paths are never touched.
+        exempt_paths: Requests to these paths are never touched, nor counted; nor are requests
+            with a header `X-Chaos-Exempt`, as of somebody who reads counters meanwhile.
 
     A request is judged when it arrives, in the order of arrival: with a seed, the n-th request
     that the fault concerns meets the same fate in each run, however many are in flight.
@@ -72,10 +74,15 @@ class ChaosMiddleware:
         elif scope["path"] == self._path:
             response = await self._control.answer(Request(scope, receive))
             await response(scope, receive, send)
-        elif scope["path"] in self._exempt or (case := self._judge(scope)) is None:
+        elif self._is_exempt(scope) or (case := self._judge(scope)) is None:
             await self._app(scope, receive, send)
         else:
             await self._touch(case, scope, receive, send)
+
+    def _is_exempt(self, scope: Scope) -> bool:
+        if scope["path"] in self._exempt:
+            return True
+        return any(name == EXEMPT_HEADER for name, _ in scope["headers"])
 
     def _judge(self, scope: Scope) -> Case | None:
         return self._injector.judge(scope["method"], scope["path"])

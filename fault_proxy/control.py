@@ -10,30 +10,29 @@
     GET    /stats         connections, bytes, requests, and how many of them were hit
 
 A document has a `kind` and the fields of that kind in `fault_proxy.faults.documents`, in camel
-case: {"kind": "latency", "delayMs": 200, "rate": 0.5, "ttlS": 5}. Unknown fields and values out
-of range: 422, nothing changed. All errors are `application/problem+json` (RFC 9457).
+case: {"kind": "latency", "delayMs": 200, "probability": 0.5, "ttlS": 5}. Unknown fields and values
+out of range: 422, nothing changed. All errors are `application/problem+json` (RFC 9457).
 """
 
-from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from fault_proxy.faults.wire import InvalidDocumentError, read_fault, read_renewal
+from chaos.request_body import read_body
+from fault_proxy.faults.wire import read_fault, read_renewal
 from fault_proxy.proxy import Proxy
+from service_defaults.control_server import control_app
 
-_LARGEST_BODY_BYTES = 64 * 1024
 
-
-def control_app(proxy: Proxy) -> Starlette:
+def proxy_control(proxy: Proxy) -> Starlette:
     """Return the application that controls *proxy*; it runs in the proxy's event loop."""
     control = _Control(proxy)
-    return Starlette(
-        routes=[
+    return control_app(
+        [
             Route("/faults", control.list, methods=["GET"]),
             Route("/faults", control.put_on, methods=["POST"]),
             Route("/faults", control.take_all_off, methods=["DELETE"]),
@@ -41,12 +40,7 @@ def control_app(proxy: Proxy) -> Starlette:
             Route("/faults/{id}", control.renew, methods=["PATCH"]),
             Route("/faults/{id}", control.take_off, methods=["DELETE"]),
             Route("/stats", control.stats, methods=["GET"]),
-        ],
-        exception_handlers={
-            InvalidDocumentError: _unprocessable,
-            HTTPException: _failed,
-            ClientDisconnect: _hung_up,
-        },
+        ]
     )
 
 
@@ -59,7 +53,7 @@ class _Control:
         return JSONResponse({"faults": faults, "applied": self._proxy.applied})
 
     async def put_on(self, request: Request) -> Response:
-        active = self._proxy.apply(read_fault(await _body(request)))
+        active = self._proxy.apply(read_fault(await read_body(request)))
         return JSONResponse(self._proxy.tell(active), HTTPStatus.CREATED)
 
     async def show(self, request: Request) -> Response:
@@ -69,7 +63,7 @@ class _Control:
         raise _not_on(request)
 
     async def renew(self, request: Request) -> Response:
-        renewal = read_renewal(await _body(request))
+        renewal = read_renewal(await read_body(request))
         active = self._proxy.renew(request.path_params["id"], renewal.ttl_s)
         if active is None:
             raise _not_on(request)
@@ -91,50 +85,3 @@ class _Control:
 def _not_on(request: Request) -> HTTPException:
     detail = f"fault {request.path_params['id']!r} is not on; GET /faults tells which are"
     return HTTPException(HTTPStatus.NOT_FOUND, detail)
-
-
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LARGEST_BODY_BYTES:
-            raise HTTPException(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a fault takes at most {_LARGEST_BODY_BYTES} bytes",
-            )
-    return body
-
-
-def _unprocessable(_: Request, error: Exception) -> Response:
-    fields = error.fields if isinstance(error, InvalidDocumentError) else {}
-    return _problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"nothing changed: {error}", fields=fields)
-
-
-def _failed(_: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise error
-    return _problem(error.status_code, error.detail, headers=error.headers)
-
-
-def _hung_up(_: Request, error: Exception) -> Response:
-    del error
-    return _problem(HTTPStatus.BAD_REQUEST, "the caller hung up before the end of the body")
-
-
-def _problem(
-    status: int,
-    detail: str,
-    *,
-    fields: Mapping[str, str] | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
-    """Return a problem response; *fields* become `errors: [{field, message}]`."""
-    body: dict[str, object] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-    }
-    if fields:
-        body["errors"] = [{"field": name, "message": text} for name, text in fields.items()]
-    return JSONResponse(body, status, headers, "application/problem+json")

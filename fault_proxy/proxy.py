@@ -12,7 +12,7 @@ from fault_proxy.address import HostPort
 from fault_proxy.connection import Connection
 from fault_proxy.counts import Counts
 from fault_proxy.faults.active import ActiveFault, ActiveFaults
-from fault_proxy.faults.documents import AnyByteFault, AnyFault, Refused
+from fault_proxy.faults.documents import AnyByteFault, AnyFault, Refuse
 from fault_proxy.listener import Listener
 
 
@@ -166,7 +166,7 @@ class Proxy:
             self._all_closed.set()
 
     def _begin(self, active: ActiveFault) -> None:
-        if isinstance(active.fault, Refused):
+        if isinstance(active.fault, Refuse):
             self._listener.refuse()
         elif isinstance(active.fault, AnyByteFault):
             for connection in [each for each in self._connections if not each.is_over]:
@@ -180,13 +180,13 @@ class Proxy:
         *,
         is_standing: bool,
     ) -> None:
-        chance = active.roll_connection(fault.rate, is_standing=is_standing)
+        chance = active.roll_connection(fault.probability, is_standing=is_standing)
         if chance is not None:
             self._counts.hit_connections += not connection.is_hit
             connection.hit(active.id, fault, chance)
 
     def _release(self, active: ActiveFault) -> None:
-        refused = any(isinstance(each.fault, Refused) for each in self._faults.all())
+        refused = any(isinstance(each.fault, Refuse) for each in self._faults.all())
         if not refused and not self._is_closing:
             self._listener.listen()
         for connection in tuple(self._connections):

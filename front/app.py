@@ -18,7 +18,8 @@ from front.rates import Rates
 from front.settings import RATES, FrontSettings
 from front.stats import COUNTED, Stats
 from resilience import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event, ResilientClient
-from service_defaults import health_router, install_problems, problem_responses
+from service_defaults.health import health_router
+from service_defaults.problems import install_problems, problem_responses
 
 _TRANSITIONS = {
     CircuitOpened: "breaker.opened",

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Query, Request
 from pydantic import BeforeValidator
 
-from service_defaults import ProblemError
+from service_defaults.problems import ProblemError
 
 FIELDS = ("from", "amount", "raw")
 LARGEST_AMOUNT = Decimal(10**12)

@@ -13,7 +13,7 @@ from front.rate import Rate
 from front.rate_cache import NothingKeptError, RateCache
 from front.rates import Rates, RatesFailedError, UnknownCurrencyError
 from front.stats import Stats
-from service_defaults import ProblemError
+from service_defaults.problems import ProblemError
 
 _CENT = Decimal("0.01")
 # Room for every digit of the longest amount times those of a rate: only the last step rounds.

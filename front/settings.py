@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from redis.asyncio.connection import parse_url
 
 from resilience import BreakerSettings, Policies, RetrySettings, Source
-from service_defaults import ServiceSettings
+from service_defaults.settings import ServiceSettings
 
 RATES = "rates"
 RAW = "rates-raw"

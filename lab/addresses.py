@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from lab import redis_server
 from lab.ports import free_port
-from lab.system import Service, System
+from lab.spec.system import Service, System
 
 USUAL_PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379}
 

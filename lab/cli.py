@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from console import complain
+from console import complain, say
 from lab.arguments import add_allow_host, at_least_one
 from lab.errors import LabError
 from lab.init.parsers import add_init
@@ -45,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run an experiment and print its table"))
     _add_validate(commands.add_parser("validate", help="check files; start nothing"))
+    _add_report(commands.add_parser("report", help="print the table of a run that is on disk"))
+    _add_schema(commands.add_parser("schema", help="print the JSON Schema of a file, for editors"))
     add_init(commands)
     add_up_commands(commands)
     return parser
@@ -73,9 +75,19 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_validate)
 
 
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what `lab run` has left")
+    parser.add_argument("--lang", choices=["en", "uk"], default="en", help="of the table")
+    parser.set_defaults(command=_report)
+
+
+def _add_schema(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=["experiment", "system"])
+    parser.set_defaults(command=_schema)
+
+
 def _run(options: argparse.Namespace) -> int:
-    from lab.run_command import run_command  # noqa: PLC0415 - heavy
-    from lab.work import RunOptions  # noqa: PLC0415 - heavy
+    from lab.run_command import RunOptions, run_command  # noqa: PLC0415 - heavy
 
     return run_command(
         RunOptions(
@@ -90,7 +102,20 @@ def _run(options: argparse.Namespace) -> int:
     )
 
 
+def _report(options: argparse.Namespace) -> int:
+    from lab.run_command import report_command  # noqa: PLC0415 - heavy
+
+    return report_command(options.folder, options.lang)
+
+
 def _validate(options: argparse.Namespace) -> int:
     from lab.validate_command import validate_command  # noqa: PLC0415 - heavy
 
     return validate_command(options.files, options.allowed_hosts)
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from lab.spec.schema import as_text  # noqa: PLC0415 - heavy
+
+    say(as_text(options.kind), end="")
+    return 0

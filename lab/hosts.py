@@ -1,11 +1,11 @@
 """Nobody else's hosts: what is loaded and made sick is on this machine, or named by its owner."""
 
-import ipaddress
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from lab.errors import UsageError
-from lab.system import System
+from lab.spec.system import System
+from loadgen.hosts import is_loopback
 
 
 def check_hosts(system: System, allowed: Collection[str]) -> None:
@@ -16,21 +16,11 @@ def check_hosts(system: System, allowed: Collection[str]) -> None:
     """
     for service in system.services:
         host = host_of(service.url) if service.url else "localhost"
-        if not is_this_machine(host) and host not in {each.lower() for each in allowed}:
+        if not is_loopback(host) and host not in {each.lower() for each in allowed}:
             raise UsageError(
                 f"{system.path}: the service {service.name} is at {host}, which is another "
                 f"machine; if it is yours to load and to make sick, add --allow-host {host}"
             )
-
-
-def is_this_machine(host: str) -> bool:
-    """Tell whether *host* is a name or an address of loopback; no name is looked up."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def host_of(url: str) -> str:

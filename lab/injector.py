@@ -8,7 +8,7 @@ import httpx
 
 from lab.control import Answer, NoAnswerError, ask
 from lab.errors import NoValidData
-from lab.touches import Touches
+from lab.results.touches import Touches
 
 ANSWER_S = 3.0
 LOOK_S = 1.0  # to learn of faults that others put on; whoever is too busy to tell is let be

@@ -2,26 +2,47 @@
 
 import random
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Console
 
 from console import OutputError, complain, say
 from lab import redis_server
-from lab.engine import start_engine
-from lab.errors import NoValidData
-from lab.experiment import Experiment
-from lab.files import read_experiment
+from lab.errors import NoValidData, UsageError
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
-from lab.locust_engine import call_for_workers, require_locust
-from lab.manifest import first_manifest
-from lab.matrix import MatrixWork
-from lab.record import ResultFolder
+from lab.reports import LANGUAGES, TerminalReport
+from lab.reports.conclusion import conclude, exit_code_of
+from lab.reports.report import Report
 from lab.reports.terminal import as_text
-from lab.running import bring_up
-from lab.timeline.work import TimelineWork
-from lab.work import RunOptions, Work
+from lab.results.manifest import first_manifest
+from lab.results.outline import Outline, PlannedCell, outline_of
+from lab.results.record import ResultFolder
+from lab.results.summary import RunsError
+from lab.run.engine import Engine, start_engine
+from lab.run.locust_engine import call_for_workers, require_locust
+from lab.run.plan import Cell, in_words, parse_selection, plan
+from lab.run.progress import Progress
+from lab.run.runner import Runner
+from lab.running import RunningSystem, bring_up
+from lab.spec.experiment import Experiment
+from lab.spec.reading import read_experiment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What `lab run` was asked for."""
+
+    file: Path
+    out: Path
+    only: Sequence[str]
+    repeats: int | None
+    seed: int | None
+    language: str
+    allowed_hosts: Sequence[str] = ()  # beside this machine
 
 
 def run_command(options: RunOptions) -> int:
@@ -36,30 +57,53 @@ def run_command(options: RunOptions) -> int:
         redis_server.url_of_running_server()  # refuses a wrong one now, before anything starts
     if experiment.load.locust is not None:
         require_locust("engine: locust")
-    work: Work = (TimelineWork if experiment.timeline else MatrixWork)(experiment, options)
+    cells = plan(experiment, only=parse_selection(options.only), repeats=options.repeats)
+    outline = outline_of(experiment, [_planned(cell) for cell in cells])
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC)
     folder = ResultFolder.create(options.out, experiment.name, started)
-    session = _Session(experiment, work, folder, seed)
-    manifest = first_manifest(experiment, seed=seed, started=started)
+    manifest = first_manifest(experiment, outline, seed=seed, started=started)
     folder.write_manifest(manifest)
+    session = _Session(experiment, outline, cells, folder, seed)
     exit_code = run_until_signal(session.run())
     with finish_first() as signals:
         folder.write_manifest(manifest | session.ending)
         if folder.has_runs:
-            is_whole = exit_code == 0
-            conclusion = work.conclude(folder, is_whole=is_whole, language=options.language)
-            _show(conclusion.table, folder)
-            exit_code = exit_code or conclusion.exit_code
+            report = conclude(folder, language=options.language)
+            _show(report, folder, options.language)
+            exit_code = exit_code or exit_code_of(report)
         exit_code = INTERRUPTED if signals else exit_code
         complain(_last_word(exit_code, session, folder))
     return exit_code
 
 
-def _show(table: RenderableType, folder: ResultFolder) -> None:
+def report_command(path: Path, language: str) -> int:
+    """Report a run that is on disk again; return the exit code that its figures are worth.
+
+    Raises:
+        UsageError: the folder is no result of a run, or has no run that was finished.
+    """
+    folder = ResultFolder(path)
+    if not folder.has_runs:
+        raise UsageError(f"{path} has no runs.csv; name a folder that `lab run` has left")
+    try:
+        report = conclude(folder, language=language)
+    except RunsError as error:
+        raise UsageError(str(error)) from error
+    say(as_text(TerminalReport(report=report, words=LANGUAGES[language])))
+    return exit_code_of(report)
+
+
+def _planned(cell: Cell) -> PlannedCell:
+    return PlannedCell(
+        fault=cell.condition.name, client=cell.client.name, requests=cell.planned_requests
+    )
+
+
+def _show(report: Report, folder: ResultFolder, language: str) -> None:
     """Print the table; a reader who has gone away, or a full disk, spoils nothing."""
     try:
-        say(as_text(table))
+        say(as_text(TerminalReport(report=report, words=LANGUAGES[language])))
     except OutputError as lost:
         complain(f"the table cannot be printed ({lost}); it is in {folder.path}/table.md")
 
@@ -74,10 +118,18 @@ def _last_word(exit_code: int, session: "_Session", folder: ResultFolder) -> str
 class _Session:
     """One run of an experiment, with what has to stand around the work."""
 
-    def __init__(self, experiment: Experiment, work: Work, folder: ResultFolder, seed: int) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        outline: Outline,
+        cells: Sequence[Cell],
+        folder: ResultFolder,
+        seed: int,
+    ) -> None:
         self.ending: dict[str, object] = {"status": "interrupted"}  # for the manifest
         self._experiment = experiment
-        self._work = work
+        self._outline = outline
+        self._cells = cells
         self._folder = folder
         self._seed = seed
 
@@ -94,10 +146,7 @@ class _Session:
                     self._experiment.system, self._folder.logs, self._experiment.links
                 ) as system,
             ):
-                try:
-                    await self._work.run(system, engine, self._folder, self._seed)
-                finally:
-                    self.ending["loads_s"] = round(self._work.loads_s, 3)
+                await self._run_cells(system, engine)
             self.ending["status"] = "finished"
         except (NoValidData, OSError) as failure:
             self.ending["status"] = f"failed: {failure}"
@@ -108,3 +157,21 @@ class _Session:
             total_s = round((time.perf_counter_ns() - began_ns) / 1e9, 3)
             self.ending |= {"ended_utc": ended, "total_s": total_s}
         return 0
+
+    async def _run_cells(self, system: RunningSystem, engine: Engine) -> None:
+        progress = Progress(self._experiment, self._cells, Console(stderr=True))
+        runner = Runner(
+            self._experiment,
+            self._outline,
+            system=system,
+            engine=engine,
+            folder=self._folder,
+            progress=progress,
+            seed=self._seed,
+        )
+        progress.announce(in_words(self._experiment, self._cells))
+        try:
+            with progress.shown():
+                await runner.run(self._cells)
+        finally:
+            self.ending["loads_s"] = round(runner.loads_s, 3)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from console import complain, say
 from lab.errors import UsageError
-from lab.files import read_experiment
 from lab.hosts import check_hosts
-from lab.plan import plan
-from lab.volume import table_in_words, timeline_in_words
+from lab.run.plan import in_words, plan
+from lab.spec.reading import read_experiment
 
 
 def validate_command(files: Sequence[Path], allowed_hosts: Sequence[str] = ()) -> int:
@@ -26,8 +25,4 @@ def validate_command(files: Sequence[Path], allowed_hosts: Sequence[str] = ()) -
 def _plan_in_words(file: Path, allowed_hosts: Sequence[str]) -> str:
     experiment = read_experiment(file)
     check_hosts(experiment.system, allowed_hosts)
-    if experiment.timeline is not None:
-        runs = experiment.repeats * len(experiment.clients)
-        words = timeline_in_words(experiment, experiment.timeline, runs=runs)
-        return f"{file}: ok: {words}"
-    return f"{file}: ok: {table_in_words(experiment, plan(experiment))}"
+    return f"{file}: ok: {in_words(experiment, plan(experiment))}"

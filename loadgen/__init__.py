@@ -29,17 +29,16 @@ The engine:
     deadlines     ends what takes too long
     alarm, watch, descriptors, event_loop: a finer clock, its own lateness, limits, the loop
 
-    histogram     results of bounded memory, in place of samples
     split         one load shared out among several generators
-    processes     one load sent by several processes: `run_load_in_processes`
-    lines, child  the bounds of a line between a process and its driver; how the process ends
     worker        the engine as a process of its own, driven over its standard input and output
+    driver        starts, drives and ends one: `start_worker`
+    processes     one load sent by several of them: `run_load_in_processes`
 
     command/      `python -m loadgen URL`: all of this for people, on the command line
 """
 
+from loadgen.driver import Worker, WorkerError, start_worker
 from loadgen.engine import run_load
-from loadgen.histogram import Histograms, LatencyHistogram
 from loadgen.load import Closed, Load, Open, Request, TimeOuts
 from loadgen.numbers import percent, significant
 from loadgen.outcomes import (
@@ -52,7 +51,7 @@ from loadgen.outcomes import (
     Reply,
     StatusRule,
 )
-from loadgen.processes import WorkerError, run_load_in_processes
+from loadgen.processes import run_load_in_processes
 from loadgen.report import RunReport
 from loadgen.samples import Sample, Samples
 from loadgen.schedule import Stage
@@ -63,9 +62,7 @@ __all__ = [
     "Closed",
     "CodeRule",
     "HeaderRule",
-    "Histograms",
     "JsonFieldRule",
-    "LatencyHistogram",
     "Load",
     "Open",
     "OutcomeCode",
@@ -79,11 +76,13 @@ __all__ = [
     "StatusRule",
     "Summary",
     "TimeOuts",
+    "Worker",
     "WorkerError",
     "percent",
     "percentile",
     "run_load",
     "run_load_in_processes",
     "significant",
+    "start_worker",
     "summarise",
 ]

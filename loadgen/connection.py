@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -167,8 +168,8 @@ class Connection(asyncio.Protocol):
             body = request.last_body
         elif len(data) == reply_bytes and data.startswith(head):
             request.last_reply, request.last_body = data, (body := data[len(head) :])
-        elif (like := request.body_under_like_head(data)) is not None:
-            body, judge = like, request.last_head.judge
+        elif (known := request.judge_by_shape(data)) is not None:
+            judge, body = known
         else:
             self._take_other(request, data, now)
             return
@@ -187,11 +188,25 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Hear that the server has closed its side, on which the loop closes ours."""
-        self._end(perf_counter(), is_clean=True)
+        now = perf_counter()
+        self._end(now, is_clean=not self.is_mid_reply or self._is_closed_by_tls())
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Hear that the connection is gone, by a failure such as a reset if there is one."""
-        self._end(perf_counter(), is_clean=exc is None)
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
+        """Hear that the connection is gone; what closed cleanly was heard of before."""
+        self._end(perf_counter(), is_clean=False)
+
+    def _is_closed_by_tls(self) -> bool:
+        """Tell whether the server's side was closed as TLS closes, by close_notify, if it is TLS.
+
+        uvloop reports no end of a side that was closed otherwise, asyncio's own loop does.
+        """
+        tls: ssl.SSLObject | None = self._transport.get_extra_info("ssl_object")
+        if tls is None:
+            return True
+        try:
+            return tls.read(1) == b""
+        except ssl.SSLError as problem:
+            return isinstance(problem, ssl.SSLZeroReturnError)
 
     def _take_other(self, request: PreparedRequest, data: bytes, now: float) -> None:
         """Take the beginning of a reply, or all of it, under another head than the last."""
@@ -246,7 +261,8 @@ class Connection(asyncio.Protocol):
     def _end(self, now: float, *, is_clean: bool) -> None:
         """Settle what the end of the connection means for its request; at most once.
 
-        Only a clean end can be the end of a body: a reset says that the server has given up.
+        Only a clean end can be the end of a body (RFC 9112, 8 and 9.8): a reset says that the
+        server has given up, and of TLS that just stops, nobody knows whether it was stopped.
         """
         if not self.is_open:
             return

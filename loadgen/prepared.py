@@ -50,6 +50,7 @@ class PreparedRequest:
     __slots__ = (
         "_known_heads",
         "_last_shape",
+        "_shaped_head",
         "_shapes",
         "is_head",
         "last_body",
@@ -79,11 +80,12 @@ class PreparedRequest:
         self._known_heads = known_heads  # all bodies of a request share them
         self._shapes = shapes  # by the source of their patterns; shared likewise
         self._last_shape = HeadShape(lambda _: None, lambda _: 0)
+        self._shaped_head = b""  # of the last reply that a shape knew
 
-    def body_under_like_head(self, reply: bytes) -> bytes | None:
-        """Return the body of a whole reply whose head is like one before, judged as `last_head`.
+    def judge_by_shape(self, reply: bytes) -> tuple[BodyJudge, bytes] | None:
+        """Return what judges the body, and the body, of a whole reply under a head of known shape.
 
-        None if it is like none of them or not whole.
+        None if its head is like none before, or if it is not whole.
         """
         shape = self._last_shape
         found = shape.match(reply)
@@ -97,10 +99,12 @@ class PreparedRequest:
         end = found.end()
         if len(reply) - end != int(found[1]):
             return None
-        body = reply[end:]
-        self.last_head = KnownHead(reply[:end], len(reply), shape.judge)
-        self.last_reply, self.last_body = reply, body
-        return body
+        head, body = reply[:end], reply[end:]
+        if head == self._shaped_head:  # it repeats: to compare it is enough from now on
+            self.last_head = KnownHead(head, len(reply), shape.judge)
+            self.last_reply, self.last_body = reply, body
+        self._shaped_head = head
+        return shape.judge, body
 
     def learn_shape(self, known: KnownHead, decisive: Collection[bytes]) -> None:
         """Remember what heads are like *known*, if not too many are remembered already."""

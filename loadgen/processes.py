@@ -1,29 +1,21 @@
 """One load sent by several processes, for more cores than one."""
 
 import asyncio
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-import orjson
-
-from loadgen.lines import LONGEST_LINE_BYTES, STOP
+from loadgen.driver import OnFinished, Worker, WorkerError, start_worker
 from loadgen.load import Load
-from loadgen.report import RunReport, merge_reports
+from loadgen.report import merge_reports
 from loadgen.samples import Samples
 from loadgen.split import split_load
-
-
-class WorkerError(Exception):
-    """A generator's process ended or refused its load."""
 
 
 async def run_load_in_processes(
     load: Load,
     processes: int,
     *,
-    on_finished: Callable[[int], None] | None = None,
+    on_finished: OnFinished | None = None,
     stop: asyncio.Event | None = None,
 ) -> Samples:
     """Send the load from several processes at once and return the samples of all.
@@ -62,7 +54,7 @@ async def run_load_in_processes(
 class _Counts:
     """How many requests each process has finished, told as their sum."""
 
-    def __init__(self, processes: int, on_finished: Callable[[int], None] | None) -> None:
+    def __init__(self, processes: int, on_finished: OnFinished | None) -> None:
         self._finished = [0] * processes
         self._on_finished = on_finished
 
@@ -75,72 +67,25 @@ class _Counts:
 async def _send_from_process(
     load: Load,
     ready: asyncio.Barrier,
-    on_finished: Callable[[int], None],
+    on_finished: OnFinished,
     stop: asyncio.Event,
 ) -> Samples:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "loadgen.worker"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,  # a terminal's Ctrl-C is for the parent alone
-        limit=LONGEST_LINE_BYTES,
-    )
-    try:
-        await _until_ready(process)
+    async with start_worker() as worker:
+        await worker.wait_until_ready()
         await ready.wait()
-        assert process.stdin is not None  # noqa: S101 - it was asked for
-        process.stdin.write(orjson.dumps(load.to_document()) + b"\n")
-        stopping = asyncio.ensure_future(_pass_on(stop, process.stdin))
+        stopping = asyncio.create_task(_pass_on(stop, worker))
         try:
-            return await _receive(process, on_finished)
+            samples = await worker.send(load, on_finished=on_finished)
         finally:
             stopping.cancel()
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+            await asyncio.wait({stopping})
+    on_finished(len(samples))
+    return samples
 
 
-async def _pass_on(stop: asyncio.Event, process: asyncio.StreamWriter) -> None:
+async def _pass_on(stop: asyncio.Event, worker: Worker) -> None:
     await stop.wait()
-    process.write(STOP)
-
-
-async def _receive(
-    process: asyncio.subprocess.Process, on_finished: Callable[[int], None]
-) -> Samples:
-    samples = Samples()
-    while True:
-        message = await _message(process)
-        if "error" in message:
-            raise WorkerError(f"a generator's process refused the load: {message['error']}")
-        if "samples" in message:
-            samples.extend(Samples.from_document(message["samples"]))
-        if message.get("done"):
-            report = message["report"]
-            samples.report = RunReport(**report) if report else None
-            on_finished(len(samples))
-            return samples
-        if "finished" in message:
-            on_finished(message["finished"])
-
-
-async def _until_ready(process: asyncio.subprocess.Process) -> None:
-    """Wait until the process has started up, which takes longer than many a load."""
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    process.stdin.write(b'"ping"\n')
-    while "pong" not in await _message(process):
-        pass
-
-
-async def _message(process: asyncio.subprocess.Process) -> dict[str, Any]:
-    assert process.stdout is not None  # noqa: S101 - it was asked for
-    line = await process.stdout.readline()
-    if not line:
-        raise WorkerError("a generator's process ended in mid-load; run it again")
-    message: dict[str, Any] = orjson.loads(line)
-    return message
+    worker.stop()
 
 
 def _merged(parts: Sequence[Samples]) -> Samples:

@@ -18,9 +18,9 @@ from typing import Any
 
 import orjson
 
+from loadgen.driver import LONGEST_LINE_BYTES, SAMPLES_A_LINE, STOP
 from loadgen.engine import run_load
 from loadgen.event_loop import loop_factory
-from loadgen.lines import LONGEST_LINE_BYTES, SAMPLES_A_LINE, STOP
 from loadgen.load import Load
 from loadgen.samples import Samples
 

@@ -3,7 +3,7 @@
 import console
 from rates_api.app import create_app
 from rates_api.settings import RatesSettings
-from service_defaults import run_service
+from service_defaults.serving import run_service
 
 if __name__ == "__main__":
     console.run(lambda: run_service("rates_api", RatesSettings, create_app), program="rates_api")

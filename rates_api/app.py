@@ -9,7 +9,8 @@ from fastapi import FastAPI
 from chaos import ChaosMiddleware, Outcomes, OutcomesMiddleware
 from rates_api.quotes import Rate, UnknownCurrencyError, quote
 from rates_api.settings import RatesSettings
-from service_defaults import ProblemError, health_router, install_problems, problem_responses
+from service_defaults.health import health_router
+from service_defaults.problems import ProblemError, install_problems, problem_responses
 
 
 def create_app(settings: RatesSettings) -> FastAPI:

@@ -2,7 +2,7 @@
 
 from pydantic import Field, SecretStr
 
-from service_defaults import ServiceSettings
+from service_defaults.settings import ServiceSettings
 
 
 class RatesSettings(ServiceSettings):

@@ -1,28 +1,13 @@
 """What each service has: settings from the environment, health, problems, logs, a clean shutdown.
 
-One module each:
+And what each control over HTTP has. Take each name from its module: a control, of which there is
+one in each fault proxy, starts without FastAPI.
 
-settings    the environment and the flags, read once into one immutable object
-logs        structured lines: JSON unless a person is watching
-problems    every error as application/problem+json
-health      /alive and /health
-serving     one process: port, server, signals, exit code
+    settings        the environment and the flags, read once into one immutable object
+    logs            structured lines: JSON unless a person is watching
+    problems        every error as application/problem+json
+    health          /alive and /health
+    server          listeners, and uvicorn on them
+    serving         a service as a process: its port, its server, its exit code
+    control_server  a control over HTTP: who may call it, what it reads, how it refuses
 """
-
-from service_defaults.health import Check, health_router
-from service_defaults.problems import ProblemError, install_problems, problem, problem_responses
-from service_defaults.serving import run_service
-from service_defaults.settings import ServiceSettings, SettingsError, read_settings
-
-__all__ = [
-    "Check",
-    "ProblemError",
-    "ServiceSettings",
-    "SettingsError",
-    "health_router",
-    "install_problems",
-    "problem",
-    "problem_responses",
-    "read_settings",
-    "run_service",
-]

@@ -2,7 +2,7 @@
 
 import console
 from benchmarks.bakeoff.app import BakeoffSettings, create_app
-from service_defaults import run_service
+from service_defaults.serving import run_service
 
 if __name__ == "__main__":
     console.run(

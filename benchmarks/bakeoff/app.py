@@ -10,13 +10,9 @@ from fastapi import FastAPI, Query
 
 from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.variants import VARIANTS, Variant
-from service_defaults import (
-    ProblemError,
-    ServiceSettings,
-    health_router,
-    install_problems,
-    problem_responses,
-)
+from service_defaults.health import health_router
+from service_defaults.problems import ProblemError, install_problems, problem_responses
+from service_defaults.settings import ServiceSettings
 
 PATH = "/rates/USD"
 _OK = 200

@@ -2,10 +2,16 @@
 
 `python -m benchmarks.load [--rounds N] [--seconds S] [--connections 4,64] [--json]`
 
-One nginx worker with a tiny reply has core 0, the tool that runs has core 1. The tools take turns,
-in another order each round; a last round is captured on the loopback, and shows beside what each
-tool says then how long the kernel saw its requests without a reply. What a tool adds to that is its
-own: above all, replies that lie in its sockets while it is busy with others.
+One nginx worker with tiny replies has core 0, the tool that runs has core 1. The replies are of two
+kinds: constant ones, and varying ones with an `X-Request-Id` and a body of their own, as most
+services send them; a tool that knows a reply again is fast with the first. The tools take turns,
+each with both kinds, in another order each round; a last round is captured on the loopback, and
+shows beside what each tool says then how long the kernel saw its requests without a reply. What a
+tool adds to that is its own: above all, replies that lie in its sockets while it is busy with
+others.
+
+Of all tools only ours, aiohttp, Locust and httpx look into each reply, and only ours keeps a sample
+of each.
 
 The clients in Python count their processor time under load, the other tools that of their whole
 run. hey and ab know the time to 0.1 ms and to the microsecond; autocannon and Locust to the
@@ -19,7 +25,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
@@ -27,8 +34,8 @@ from rich.console import Console
 from benchmarks.load.capture import captured, waits_s
 from benchmarks.load.reading import Reading, quantile_us
 from benchmarks.load.tables import Row, Wire, rows_of, table
-from benchmarks.load.target import nginx
-from benchmarks.load.tools import TOOLS, YARDSTICK, Call, Tool
+from benchmarks.load.target import KINDS, nginx
+from benchmarks.load.tools import TOOLS, YARDSTICKS, Call, Tool
 
 TARGET_CORE, TOOL_CORE = 0, 1
 _SBIN = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
@@ -55,11 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nginx(program, Path(folder), core=TARGET_CORE) as port,
     ):
         for connections in map(int, options.connections.split(",")):
-            url = f"http://127.0.0.1:{port}/"
-            call = Call(url=url, connections=connections, duration_s=options.seconds)
-            readings = _rounds(tools, call, options.rounds, notes)
-            wires = _captured_round(tools, call, port, notes)
-            rows += rows_of(connections, readings, wires, YARDSTICK)
+            rows += _rows_at(connections, port, tools, options, notes)
     _print(rows, as_json=options.json)
     return 0
 
@@ -73,19 +76,44 @@ def _present(names: str, notes: Console) -> list[Tool]:
     return present
 
 
+def _rows_at(
+    connections: int,
+    port: int,
+    tools: Sequence[Tool],
+    options: argparse.Namespace,
+    notes: Console,
+) -> list[Row]:
+    """Measure all tools with all kinds of replies at one number of connections."""
+    origin = f"http://127.0.0.1:{port}"
+    calls = [
+        Call(origin=origin, kind=kind, connections=connections, duration_s=options.seconds)
+        for kind in KINDS
+    ]
+    readings = _rounds(tools, calls, options.rounds, notes)
+    rows: list[Row] = []
+    for call in calls:
+        wires = _captured_round(tools, call, port, notes)
+        rows += rows_of(call, readings[call.kind], wires, YARDSTICKS)
+    return rows
+
+
 def _rounds(
-    tools: Sequence[Tool], call: Call, rounds: int, notes: Console
-) -> dict[str, list[Reading]]:
-    readings: dict[str, list[Reading]] = {tool.name: [] for tool in tools}
+    tools: Sequence[Tool], calls: Sequence[Call], rounds: int, notes: Console
+) -> Mapping[str, Mapping[str, list[Reading]]]:
+    """Return the readings by kind of replies and by tool, in the order of the rounds."""
+    readings: dict[str, dict[str, list[Reading]]] = {
+        call.kind: {tool.name: [] for tool in tools} for call in calls
+    }
     for number in range(rounds):
         first = number % len(tools)
         for tool in (*tools[first:], *tools[:first]):
-            reading = tool.run(call, core=TOOL_CORE)
-            readings[tool.name].append(reading)
-            notes.print(
-                f"{call.connections} connections, round {number + 1} of {rounds}: "
-                f"{tool.name} {reading.per_s:,.0f} requests/s"
-            )
+            for call in calls:
+                reading = tool.run(call, core=TOOL_CORE)
+                readings[call.kind][tool.name].append(reading)
+                notes.print(
+                    f"{call.connections} connections, {call.kind} replies, round {number + 1} "
+                    f"of {rounds}: {tool.name} {reading.per_s:,.0f} requests/s"
+                )
     return readings
 
 
@@ -115,10 +143,8 @@ def _print(rows: Sequence[Row], *, as_json: bool) -> None:
         print(json.dumps([row.to_document() for row in rows], indent=2))
         return
     console = Console()
-    for connections in dict.fromkeys(row.connections for row in rows):
-        console.print(
-            table(connections, [row for row in rows if row.connections == connections], YARDSTICK)
-        )
+    for _, group in groupby(rows, key=lambda row: (row.connections, row.kind)):
+        console.print(table(list(group), YARDSTICKS))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Medians over the rounds, and ratios to the yardstick."""
+"""Medians over the rounds, and ratios to the yardsticks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks.load.reading import Reading
+from benchmarks.load.tools import Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,17 +23,19 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A tool at one number of connections: medians over the rounds.
+    """A tool with one kind of replies and one number of connections: medians over the rounds.
 
     Attributes:
-        ratio: median of the ratios to the yardstick in the same round; None without it.
+        kind: of the replies.
+        ratios: by yardstick, median of the ratios to it in the same round; those present only.
         wire: of the captured round; None if there was none.
     """
 
+    kind: str
     connections: int
     tool: str
     per_s: float
-    ratio: float | None
+    ratios: dict[str, float]
     cpu_us: float
     p50_us: float
     p99_us: float
@@ -43,38 +46,43 @@ class Row:
         return asdict(self)
 
 
-def row(
-    connections: int,
-    tool: str,
-    readings: Sequence[Reading],
-    yardstick: Sequence[Reading],
-    wire: Wire | None,
-) -> Row:
-    """Return the row of a tool; its readings and the yardstick's are in the order of the rounds.
+def rows_of(
+    call: Call,
+    readings: Mapping[str, Sequence[Reading]],
+    wires: Mapping[str, Wire],
+    yardsticks: Sequence[str],
+) -> list[Row]:
+    """Return one row per tool, in their order; all readings are in the order of the rounds."""
+    measures = {name: readings[name] for name in yardsticks if name in readings}
+    return [
+        Row(
+            kind=call.kind,
+            connections=call.connections,
+            tool=tool,
+            per_s=median(reading.per_s for reading in own),
+            ratios={name: _ratio(own, others) for name, others in measures.items()},
+            cpu_us=median((reading.cpu_s or 0.0) / reading.requests * 1e6 for reading in own),
+            p50_us=median(reading.p50_us for reading in own),
+            p99_us=median(reading.p99_us for reading in own),
+            wire=wires.get(tool),
+        )
+        for tool, own in readings.items()
+    ]
 
-    An empty *yardstick* is one that is not there.
-    """
-    pairs = zip(readings, yardstick, strict=True) if yardstick else ()
-    ratios = [reading.per_s / by.per_s for reading, by in pairs]
-    return Row(
-        connections=connections,
-        tool=tool,
-        per_s=median(reading.per_s for reading in readings),
-        ratio=median(ratios) if ratios else None,
-        cpu_us=median((reading.cpu_s or 0.0) / reading.requests * 1e6 for reading in readings),
-        p50_us=median(reading.p50_us for reading in readings),
-        p99_us=median(reading.p99_us for reading in readings),
-        wire=wire,
-    )
+
+def _ratio(readings: Sequence[Reading], others: Sequence[Reading]) -> float:
+    pairs = zip(readings, others, strict=True)
+    return median(reading.per_s / other.per_s for reading, other in pairs)
 
 
-def table(connections: int, rows: Sequence[Row], yardstick: str) -> Table:
-    """Return the rows of one number of connections as a table for the terminal."""
-    result = Table(title=f"{connections} connections", title_justify="left")
+def table(rows: Sequence[Row], yardsticks: Sequence[str]) -> Table:
+    """Return the rows of one kind and one number of connections as a table for the terminal."""
+    title = f"{rows[0].kind} replies, {rows[0].connections} connections"
+    result = Table(title=title, title_justify="left")
     result.add_column("tool")
     for heading in (
         "requests/s",
-        f"of {yardstick}",
+        *(f"of {name}" for name in yardsticks),
         "CPU us each",
         "p50 us",
         "p99 us",
@@ -85,30 +93,19 @@ def table(connections: int, rows: Sequence[Row], yardstick: str) -> Table:
     ):
         result.add_column(heading, justify="right")
     for each in rows:
-        result.add_row(*_cells(each))
+        result.add_row(*_cells(each, yardsticks))
     return result
 
 
-def _cells(each: Row) -> list[str]:
+def _cells(each: Row, yardsticks: Sequence[str]) -> list[str]:
     wire = each.wire
     seen = (wire.said_p50_us, wire.p50_us, wire.said_p99_us, wire.p99_us) if wire else (None,) * 4
     return [
         each.tool,
         f"{each.per_s:,.0f}",
-        "n/a" if each.ratio is None else f"{each.ratio:.2f}",
+        *(f"{each.ratios[name]:.2f}" if name in each.ratios else "n/a" for name in yardsticks),
         f"{each.cpu_us:.1f}",
         f"{each.p50_us:,.0f}",
         f"{each.p99_us:,.0f}",
         *("n/a" if value is None else f"{value:,.0f}" for value in seen),
     ]
-
-
-def rows_of(
-    connections: int,
-    readings: Mapping[str, Sequence[Reading]],
-    wires: Mapping[str, Wire],
-    yardstick: str,
-) -> list[Row]:
-    """Return one row a tool, in their order."""
-    by = readings.get(yardstick, ())
-    return [row(connections, tool, of, by, wires.get(tool)) for tool, of in readings.items()]

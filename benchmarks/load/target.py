@@ -1,4 +1,9 @@
-"""nginx with one worker and a tiny reply, started in a folder of its own."""
+"""nginx with one worker and tiny replies of two kinds, started in a folder of its own.
+
+The constant reply is the same each time, but for the date once per second. The varying one has an
+`X-Request-Id` of its own and a body of its own, as most services send them; the body's length
+varies too.
+"""
 
 import socket
 import subprocess
@@ -7,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-REPLY = '{"source":"fresh","rate":41.2031,"ageSec":0}'
+KINDS = ("constant", "varying")  # of replies; each has its own path, of the same name
+_CONSTANT = '{"source":"fresh","rate":41.2031,"ageSec":0}'
+_VARYING = '{"source":"fresh","rate":41.2031,"served":$connection_requests,"id":"$request_id"}'
 _START_S = 10.0
 _CONFIG = """
 daemon off; master_process off; worker_processes 1;
@@ -19,7 +26,9 @@ http {{
   fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{
     listen 127.0.0.1:{port} backlog=4096;
-    location / {{ default_type application/json; return 200 '{reply}'; }}
+    default_type application/json;
+    location = /constant {{ return 200 '{constant}'; }}
+    location = /varying {{ add_header X-Request-Id $request_id; return 200 '{varying}'; }}
   }}
 }}
 """
@@ -34,7 +43,9 @@ def nginx(program: str, folder: Path, *, core: int) -> Iterator[int]:
     """
     port = _free_port()
     config = folder / "nginx.conf"
-    config.write_text(_CONFIG.format(folder=folder, port=port, reply=REPLY))
+    config.write_text(
+        _CONFIG.format(folder=folder, port=port, constant=_CONSTANT, varying=_VARYING)
+    )
     command = pinned([program, "-c", str(config), "-p", str(folder)], core)
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:

@@ -15,7 +15,7 @@ from benchmarks.load import outputs
 from benchmarks.load.reading import Reading
 from benchmarks.load.target import pinned
 
-OURS, YARDSTICK = "loadgen", "wrk"
+OURS, YARDSTICKS = "loadgen", ("wrk", "hey")
 _GRACE_S = 60.0
 _ROOT = Path(__file__).parents[2]
 _MOST_AB_REQUESTS = 2_000_000  # ab stops there; it allots memory for all
@@ -23,11 +23,22 @@ _MOST_AB_REQUESTS = 2_000_000  # ab stops there; it allots memory for all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One run: what to send to, on how many connections, for how long."""
+    """One run: where to send, what kind of replies comes back, on how many connections, how long.
 
-    url: str
+    Attributes:
+        origin: `http://host:port`.
+        kind: of the replies, which is also the path.
+    """
+
+    origin: str
+    kind: str
     connections: int
     duration_s: int
+
+    @property
+    def url(self) -> str:
+        """What is asked for."""
+        return f"{self.origin}/{self.kind}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +117,7 @@ TOOLS = (
         module="benchmarks.load.own_engine",
     ),
     Tool(
-        name=YARDSTICK,
+        name="wrk",
         program="wrk",
         arguments=lambda call: (
             ["-t1", f"-c{call.connections}", f"-d{call.duration_s}s", "--latency", call.url]
@@ -125,7 +136,7 @@ TOOLS = (
         name="ab",
         program="ab",
         arguments=lambda call: [
-            *("-q", "-k", "-c", str(call.connections), "-t", str(call.duration_s)),
+            *("-q", "-k", "-l", "-c", str(call.connections), "-t", str(call.duration_s)),
             *("-n", str(_MOST_AB_REQUESTS), "-e", outputs.AB_PERCENTILES, call.url),
         ],
         parse=outputs.ab,

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fault_proxy.faults.documents import AnyByteFault, AnyFault, AnyRequestFault, Refused
+from fault_proxy.faults.documents import AnyByteFault, AnyFault, AnyRequestFault, Refuse
 from fault_proxy.faults.verdict import Hit, judge
 from fault_proxy.faults.wire import as_wire
 
@@ -28,7 +28,7 @@ class ActiveFault:
         self.dice = random.Random(self.fault.seed)
         self.standing_dice = random.Random(f"{self.fault.seed} standing")
 
-    def roll_connection(self, rate: float, *, is_standing: bool) -> random.Random | None:
+    def roll_connection(self, probability: float, *, is_standing: bool) -> random.Random | None:
         """Return the chance of a connection that is hit, None for one that is not.
 
         Two numbers are drawn for each connection, in the order of their arrival.
@@ -36,7 +36,7 @@ class ActiveFault:
         dice = self.standing_dice if is_standing else self.dice
         roll, seed = dice.random(), dice.getrandbits(64)
         self.arrived += 1
-        return random.Random(seed) if roll < rate else None
+        return random.Random(seed) if roll < probability else None
 
 
 class ActiveFaults:
@@ -144,7 +144,7 @@ class ActiveFaults:
 
     def as_wire(self, active: ActiveFault) -> dict[str, object]:
         """Return what /faults tells of a fault; who is refused cannot be counted."""
-        can_count = not isinstance(active.fault, Refused)
+        can_count = not isinstance(active.fault, Refuse)
         ends_at_s = active.ends_at_s
         left_s = None if ends_at_s is None else max(0.0, ends_at_s - self._loop.time())
         return {

@@ -6,12 +6,12 @@ from fault_proxy.faults.documents import (
     AnyByteFault,
     Bandwidth,
     BlackHole,
-    Corruption,
-    HalfClosed,
+    Corrupt,
+    HalfClose,
     Latency,
     Limit,
     Reset,
-    Slicing,
+    Slice,
 )
 from fault_proxy.faults.effects import (
     Cut,
@@ -33,17 +33,17 @@ def effect_of(fault: AnyByteFault, now_s: float, chance: random.Random) -> Effec
             effect = Late(fault.delay_ms / 1000, fault.jitter_ms / 1000, chance)
         case Bandwidth():
             effect = TokenBucket(fault.bytes_per_s, now_s)
-        case Slicing():
-            effect = Pieces(fault.piece_bytes, fault.pause_ms / 1000)
+        case Slice():
+            effect = Pieces(fault.piece_bytes, fault.every_ms / 1000)
         case BlackHole():
             effect = Hold()
         case Reset():
             effect = _reset(fault, now_s)
-        case HalfClosed():
+        case HalfClose():
             effect = Cut(Ending.EOF, after_bytes=fault.after_bytes)
         case Limit():
             effect = Cut(Ending.CLOSE, after_bytes=fault.bytes)
-        case Corruption():
+        case Corrupt():
             effect = Noise(fault.share, chance)
     return effect
 

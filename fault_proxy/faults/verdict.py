@@ -10,7 +10,7 @@ from fault_proxy.faults.documents import (
     Drip,
     FailFirst,
     Status,
-    Truncation,
+    Truncate,
 )
 
 
@@ -36,9 +36,9 @@ def judge(fault_id: str, fault: AnyRequestFault, dice: random.Random, n: int) ->
             is_hit = n <= fault.requests
         case Delay():
             delay_s = max(0.0, fault.delay_ms + fault.jitter_ms * (2 * jitter_roll - 1)) / 1000
-            is_hit = roll < fault.rate and delay_s > 0
-        case Status() | Drip() | Truncation():
-            is_hit = roll < fault.rate
+            is_hit = roll < fault.probability and delay_s > 0
+        case Status() | Drip() | Truncate():
+            is_hit = roll < fault.probability
     return Hit(fault_id=fault_id, fault=fault, delay_s=delay_s) if is_hit else None
 
 
@@ -58,5 +58,5 @@ def in_effect(hits: Iterable[Hit], *, body: bool) -> tuple[Hit, ...]:
     return (
         *delays,
         *[hit for hit in hits if isinstance(hit.fault, Drip)],
-        *[hit for hit in hits if isinstance(hit.fault, Truncation)],
+        *[hit for hit in hits if isinstance(hit.fault, Truncate)],
     )

@@ -1,8 +1,8 @@
 """Replies of the proxy's own, and the mark on those that it touches."""
 
-import json
 from collections.abc import Iterable
-from http import HTTPStatus
+
+from chaos.problems import MEDIA_TYPE, problem, title
 
 MARK = "X-Chaos"
 
@@ -24,17 +24,10 @@ def answer(
         is_kept_alive: Whether the connection goes on afterwards.
         has_body: False for the reply to a HEAD.
     """
-    title = _title(status)
-    problem = {
-        "type": "about:blank",
-        "title": title,
-        "status": status,
-        "detail": "this failure was asked for at the fault proxy",
-    }
-    body = json.dumps(problem).encode()
+    body = bytes(problem(status, "this failure was asked for at the fault proxy").body)
     lines = [
-        f"HTTP/1.1 {status} {title}",
-        "Content-Type: application/problem+json",
+        f"HTTP/1.1 {status} {title(status)}",
+        f"Content-Type: {MEDIA_TYPE}",
         f"Content-Length: {len(body)}",
         f"{MARK}: {', '.join(names)}",
     ]
@@ -50,10 +43,3 @@ def marked(head: bytes, names: Iterable[str]) -> bytes:
     """Return the *head* of a reply with the mark as its last header; all else stays as it is."""
     line = f"{MARK}: {', '.join(names)}\r\n\r\n"
     return head.removesuffix(b"\r\n") + line.encode("latin-1")
-
-
-def _title(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"

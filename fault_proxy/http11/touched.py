@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fault_proxy.faults.documents import Drip, Truncation
+from fault_proxy.faults.documents import Drip, Truncate
 from fault_proxy.faults.effects import Effect, Ending, Pieces
 from fault_proxy.faults.verdict import Hit
 from fault_proxy.flow import Flow
@@ -19,11 +19,11 @@ class TouchedReply:
         self._hits = hits
         self._delays_s = {hit.fault_id: hit.delay_s for hit in hits if hit.delay_s}
         self._drips: dict[str, Effect] = {
-            hit.fault_id: Pieces(hit.fault.piece_bytes, hit.fault.pause_ms / 1000)
+            hit.fault_id: Pieces(hit.fault.piece_bytes, hit.fault.every_ms / 1000)
             for hit in hits
             if isinstance(hit.fault, Drip)
         }
-        keeps = [hit.fault.keep_bytes for hit in hits if isinstance(hit.fault, Truncation)]
+        keeps = [hit.fault.keep_bytes for hit in hits if isinstance(hit.fault, Truncate)]
         self._keep_bytes = min(keeps, default=None)
         self._tail = b""  # held back, as it may be the last byte of a body to be cut
 

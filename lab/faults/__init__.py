@@ -1,7 +1,8 @@
 """Makes a running system sick, and well again: applying and reverting are one context manager.
 
-    chaos          the service's own fault injector, under a lease that ends by itself
-    link           what stands on a link between two parts, under a lease likewise
+    chaos          the service's own fault injector, under a lease
+    link           what stands on a link between two parts, under a lease
+    lease          holds a fault that would end by itself
     process        pause, stop and kill of the service's process
     restart        ended and started again, once
     flap           the same over and over
@@ -21,19 +22,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from lab.fault_kinds import (
-    BurnFault,
-    ChaosFault,
-    ExtensionFault,
-    Fault,
-    FilesFault,
-    FlapFault,
-    FlushFault,
-    LinkFault,
-    MemoryFault,
-    ProcessFault,
-    RestartFault,
-)
 from lab.faults.applied import AppliedFault
 from lab.faults.burn import burn_fault
 from lab.faults.chaos import chaos_fault
@@ -46,6 +34,18 @@ from lab.faults.memory import memory_fault
 from lab.faults.process import process_fault
 from lab.faults.restart import restart_fault
 from lab.running import RunningSystem
+from lab.spec.extensions import ExtensionFault
+from lab.spec.fault_documents import ChaosFault, LinkFault
+from lab.spec.faults import (
+    BurnFault,
+    Fault,
+    FilesFault,
+    FlapFault,
+    FlushFault,
+    MemoryFault,
+    ProcessFault,
+    RestartFault,
+)
 
 _Applied = AbstractAsyncContextManager[AppliedFault]
 _BY_KIND: Mapping[type, Callable[[Any, RunningSystem], _Applied]] = {

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from lab.touches import Touches
+from lab.results.touches import Touches
 
 
 class AppliedFault(Protocol):

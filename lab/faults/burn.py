@@ -5,9 +5,9 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from lab.fault_kinds import BurnFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
+from lab.spec.faults import BurnFault
 
 _PROGRAM = "while True: pass"
 

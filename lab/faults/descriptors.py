@@ -8,9 +8,9 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from lab.errors import NoValidData
-from lab.fault_kinds import FilesFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
+from lab.spec.faults import FilesFault
 
 
 @asynccontextmanager

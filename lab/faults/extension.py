@@ -9,10 +9,10 @@ from typing import Any
 
 from lab.errors import LabError, NoValidData
 from lab.extensions import Target
-from lab.fault_kinds import ExtensionFault
 from lab.faults.applied import AppliedFault
+from lab.results.touches import Touches
 from lab.running import RunningSystem
-from lab.touches import Touches
+from lab.spec.extensions import ExtensionFault
 from loadgen.code import describe, load_object
 
 WITHIN_S = 10.0

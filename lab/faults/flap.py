@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from lab.fault_kinds import FlapFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
+from lab.spec.faults import FlapFault
 
 
 @asynccontextmanager

@@ -8,9 +8,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from lab.errors import NoValidData
-from lab.fault_kinds import FlushFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
+from lab.spec.faults import FlushFault
 
 ANSWER_S = 5.0
 

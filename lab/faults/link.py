@@ -1,15 +1,14 @@
 """A fault on a link, made by what its traffic passes through, under a lease."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.fault_kinds import LinkFault
 from lab.faults.applied import AppliedFault
-from lab.faults.chaos import LEASE_S, RENEW_EVERY_S
+from lab.faults.lease import LEASE_S, leased
 from lab.links.place import Place
+from lab.results.touches import Touches
 from lab.running import RunningSystem
-from lab.touches import Touches
+from lab.spec.fault_documents import LinkFault
 
 
 @asynccontextmanager
@@ -22,21 +21,16 @@ async def link_fault(
         fault: which, and where.
         system: its links.
         seed: of the dice, unless the fault names one.
-        persistent: whether to put it on again if its lease has run out, because the lab was
-            paused; an experiment would rather hear of that.
+        persistent: see `leased`.
 
     Raises:
         NoValidData: nothing was put on that link, or what was put there refuses or does not answer.
     """
     kept = _Kept(system.place(fault.link), {"seed": seed} | dict(fault.document))
-    await kept.put_on()
-    renewal = asyncio.create_task(kept.renew(persistent=persistent))
-    try:
+    async with leased(
+        put_on=kept.put_on, renew=kept.renew, take_off=kept.take_off, persistent=persistent
+    ):
         yield kept
-    finally:
-        renewal.cancel()
-        await asyncio.wait({renewal})
-        await kept.take_off()
 
 
 class _Kept:
@@ -48,12 +42,8 @@ class _Kept:
     async def put_on(self) -> None:
         self._id = await self._place.put_on(self._document)
 
-    async def renew(self, *, persistent: bool) -> None:
-        """Renew the lease for ever; one that ran out shows in the check after the run."""
-        while True:
-            await asyncio.sleep(RENEW_EVERY_S)
-            if not await self._place.renew(self._id, LEASE_S) and persistent:
-                await self.put_on()
+    async def renew(self) -> bool:
+        return await self._place.renew(self._id, LEASE_S)
 
     async def is_active(self) -> bool:
         return await self._place.is_on(self._id)

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from lab.errors import NoValidData
-from lab.fault_kinds import MemoryFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.keeper import OwnedProcess
 from lab.running import RunningSystem
+from lab.spec.faults import MemoryFault
 
 LARGEST_SHARE = 0.8  # of what is available: the lab and the services must go on
 _PROGRAM = Path(__file__).with_name("memory_holder.py")

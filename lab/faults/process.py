@@ -5,9 +5,9 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.fault_kinds import ProcessFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
+from lab.spec.faults import ProcessFault
 
 LOOKS = 200
 LOOK_EVERY_S = 0.005

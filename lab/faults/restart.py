@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lab.fault_kinds import RestartFault
 from lab.faults.applied import AppliedFault, UncountedFault
 from lab.running import RunningSystem
+from lab.spec.faults import RestartFault
 
 
 @asynccontextmanager

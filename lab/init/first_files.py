@@ -32,9 +32,9 @@ repeats: 3
 faults:
   none: []
   50 ms each way: [{{link: load -> {service}, latency: 50ms, jitter: 10ms}}]
-  30 % answer 503: [{{link: load -> {service}, status: 503, share: 30 %}}]
-  30 % cut short: [{{link: load -> {service}, truncate: true, share: 30 %}}]
-  30 % of connections reset: [{{link: load -> {service}, reset: true, share: 30 %}}]
+  30 % answer 503: [{{link: load -> {service}, status: 503, probability: 30 %}}]
+  30 % cut short: [{{link: load -> {service}, truncate: true, probability: 30 %}}]
+  30 % of connections reset: [{{link: load -> {service}, reset: true, probability: 30 %}}]
   nobody listens: [{{link: load -> {service}, refuse: true}}]
 expect:
   - {{fault: none, ok: 100 %}}

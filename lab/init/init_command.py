@@ -10,10 +10,11 @@ from urllib.parse import quote, urlsplit
 
 from console import say
 from lab.errors import UsageError
-from lab.files import FileError, read_experiment
-from lab.files.errors import show
-from lab.hosts import is_this_machine
 from lab.init.first_files import experiment_text, system_text
+from lab.spec.problems import FileError
+from lab.spec.reading import read_experiment
+from loadgen.hosts import is_loopback
+from loadgen.quantities import show
 
 SYSTEM_FILE, EXPERIMENT_FILE = "system.yaml", "experiment.yaml"
 USUAL_PATH, USUAL_FOLDER = "/", "my-lab"
@@ -103,7 +104,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _say_what_next(folder: Path, url: str | None) -> None:
     host = urlsplit(url or "").hostname or "localhost"
-    allow = "" if is_this_machine(host) else f" --allow-host {host}"
+    allow = "" if is_loopback(host) else f" --allow-host {host}"
     experiment = shlex.quote(str(folder / EXPERIMENT_FILE))
     system = shlex.quote(str(folder / SYSTEM_FILE))
     say(f"wrote {system} and {experiment}; run them with:")

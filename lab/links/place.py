@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from lab.touches import Touches
+from lab.results.touches import Touches
 
 
 class Place(Protocol):

@@ -20,7 +20,7 @@ from lab.links.proxy import ProxyPlace
 from lab.links.routes import upstream_of
 from lab.links.toxiproxy import ToxiproxyPlace
 from lab.ports import free_port
-from lab.system import LOAD, Link, System
+from lab.spec.system import LOAD, Link, System
 
 READY_S = 15.0
 LOOK_EVERY_S = 0.02

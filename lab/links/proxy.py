@@ -9,7 +9,7 @@ import httpx
 
 from lab.control import Answer, NoAnswerError, ask
 from lab.errors import NoValidData
-from lab.touches import Touches
+from lab.results.touches import Touches
 
 ANSWER_S = 3.0
 LOOK_S = 1.0
@@ -40,7 +40,7 @@ class ProxyPlace:
         connections would notice nothing.
         """
         fault_id = await self._post(document)
-        if document["kind"] == "refused":
+        if document["kind"] == "refuse":
             await self._post({"kind": "reset", "ttlS": _AT_ONCE_S})
         return fault_id
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 from lab.addresses import port_of
 from lab.errors import NoValidData
 from lab.links.place import Place
-from lab.system import Link
+from lab.spec.system import Link
 
 _ENCRYPTED = ("https", "rediss")  # the proxy has no certificate for the name that is called
 

@@ -1,8 +1,8 @@
 """The faults of a link in the terms of Toxiproxy, where it has them.
 
-    latency    -> latency       bandwidth -> bandwidth      slicing -> slicer
+    latency    -> latency       bandwidth -> bandwidth      slice   -> slicer
     blackHole  -> timeout of 0  reset     -> reset_peer     limit   -> limit_data
-    refused    -> the proxy disabled
+    refuse     -> the proxy disabled
 
 Source: the README of Toxiproxy 2, "Toxics".
 """
@@ -50,11 +50,11 @@ def toxics_of(document: Mapping[str, object]) -> tuple[Toxic, ...] | None:
     for key, what in _NOT_ITS_OWN.items():
         if key in document:
             raise UnsupportedError(f"it has not {what}")
-    if document["kind"] == "refused":
+    if document["kind"] == "refuse":
         return None
     direction = str(document.get("direction", "both"))
     streams = ("upstream", "downstream") if direction == "both" else (direction,)
-    toxicity = cast("float", document.get("rate", 1.0))
+    toxicity = cast("float", document.get("probability", 1.0))
     if len(streams) > 1 and 0 < toxicity < 1:
         raise UnsupportedError("it rolls its dice for each direction by itself; name a direction")
     kind, attributes = _toxic(document)
@@ -77,8 +77,8 @@ def _toxic(document: Mapping[str, object]) -> tuple[str, dict[str, int]]:
             if rest:
                 raise UnsupportedError("its bandwidth is in whole kB a second, of 1000 bytes")
             return "bandwidth", {"rate": rate}
-        case "slicing":
-            pause_ms = figures.get("pauseMs", _USUAL_PAUSE_MS)
+        case "slice":
+            pause_ms = figures.get("everyMs", _USUAL_PAUSE_MS)
             return "slicer", {
                 "average_size": figures["pieceBytes"],
                 "size_variation": 0,

@@ -1,86 +1,66 @@
 """The report as a Markdown page: `table.md`."""
 
-from lab.reports.content import Entry, Report, Row
-from lab.reports.numbers import write, write_plain, write_spread
-from lab.reports.remarks import remarks
-from lab.reports.tables import SmallTable, small_tables
-from lab.reports.wording import Words
-from lab.verdicts import Agreement
+from collections.abc import Iterator
 
-_MARKS = {Agreement.INSIDE: "✓", Agreement.OUTSIDE: "✗", Agreement.NOT_AVAILABLE: "✗"}
+from lab.reports.numbers import write, write_plain, write_spread
+from lab.reports.remarks import how_to_read, remarks
+from lab.reports.report import Entry, Report, Section, sections
+from lab.reports.words import Words
+from lab.results.verdicts import Agreement
+
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})
 
 
 def render_markdown(report: Report, words: Words) -> str:
-    """Return the title, the table and the remarks; ends with a line break."""
+    """Return the title, the tables and the remarks; ends with a line break."""
     lines = [
-        f"# {plain_text(words.name(report.title))}",
+        f"# {_plain(words.name(report.outline.title))}",
         "",
-        *_main(report, words),
-        *(line for table in small_tables(report, words) for line in _small(table)),
-        words.how_to_read,
+        *(line for section in sections(report, words) for line in _table(section, words)),
+        *how_to_read(report, words),
         "",
-        *paragraphs([plain_text(line) for line in remarks(report, words)]),
+        *_paragraphs([_plain(line) for line in remarks(report, words)]),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _main(report: Report, words: Words) -> list[str]:
-    rows = [table_line(_row(row, words)) for row in report.rows()]
-    if report.is_sweep_only:
-        return []
-    headings = [words.fault, words.client, *map(words.heading, report.figures)]
-    return [
-        table_line([plain_text(heading) for heading in headings]),
-        table_line(["---", "---", *("---:" for _ in report.figures)]),
-        *rows,
-        "",
-    ]
+def _table(section: Section, words: Words) -> Iterator[str]:
+    if section.title:
+        yield from (f"## {_plain(section.title)}", "")
+    figures = len(section.headings) - section.names
+    yield _line(map(_plain, section.headings))
+    yield _line(["---"] * section.names + ["---:"] * figures)
+    for row in section.rows:
+        yield _line(_plain(as_text(cell, words)) for cell in row)
+    yield ""
+    if section.note:
+        yield from (section.note, "")
 
 
-def _small(table: SmallTable) -> list[str]:
-    figures = len(table.headings) - table.names
-    lines = [
-        f"## {plain_text(table.title)}",
-        "",
-        table_line([plain_text(heading) for heading in table.headings]),
-        table_line([*["---"] * table.names, *["---:"] * figures]),
-        *(table_line([plain_text(cell) for cell in row]) for row in table.rows),
-        "",
-    ]
-    return [*lines, table.note, ""] if table.note else lines
+def as_text(cell: str | Entry, words: Words, *, inside: str = "✓", outside: str = "✗") -> str:
+    """Return for instance `195 ✓ (193), 192-199`."""
+    if isinstance(cell, str):
+        return cell
+    text, ends = "" if cell.is_empty_if_missing else words.missing, ""
+    if cell.spread is not None:
+        text = write(cell.figure, cell.spread.median, words)
+        ends = write_spread(cell.figure, cell.spread, words)
+    if cell.verdict is not None:
+        mark = inside if cell.verdict.agreement is Agreement.INSIDE else outside
+        text += f" {mark} ({write_plain(cell.verdict.published.published, words)})"
+    return text + (f", {ends}" if ends else "")
 
 
-def table_line(cells: list[str]) -> str:
-    """Return one line of a table."""
+def _line(cells: Iterator[str] | list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _row(row: Row, words: Words) -> list[str]:
-    names = (row.summary.fault, row.summary.client)
-    entries = [_entry(entry, words) for entry in row.entries]
-    return [*(plain_text(words.name(name)) for name in names), *entries]
-
-
-def _entry(entry: Entry, words: Words) -> str:
-    """Return for instance `195 ✓ (193), 192-199`."""
-    parts = [words.missing] if entry.spread is None else []
-    ends = ""
-    if entry.spread is not None:
-        parts.append(write(entry.figure, entry.spread.median, words))
-        ends = write_spread(entry.figure, entry.spread, words)
-    if entry.verdict is not None:
-        published = write_plain(entry.verdict.published.published, words)
-        parts.append(f"{_MARKS[entry.verdict.agreement]} ({published})")
-    return " ".join(parts) + (f", {ends}" if ends else "")
-
-
-def plain_text(text: str) -> str:
+def _plain(text: str) -> str:
     """Return *text* so that Markdown shows it as it is; a leading `- ` stays a bullet."""
     return text.translate(_SPECIAL)
 
 
-def paragraphs(lines: list[str]) -> list[str]:
+def _paragraphs(lines: list[str]) -> list[str]:
     """Return *lines* with an empty one wherever a list and a sentence meet."""
     spaced: list[str] = []
     for line in lines:

@@ -1,9 +1,10 @@
 """How a figure is written: as many digits as it carries, in the language's own way."""
 
-from lab.reports.wording import Words
-from lab.summary import Spread
+from lab.reports.words import Words
+from lab.results.summary import Spread
 from loadgen import percent, significant
 
+SHARES = ("budget_spent", "worst_second")  # figures in percent, beside those of what was hit
 _PLAIN = 0.01  # a share further than this from none and all is plain with one decimal
 _FEWEST_ATTEMPTS = 0.005  # per request; fewer would round to none
 
@@ -14,7 +15,7 @@ def write(figure: str, value: float, words: Words) -> str:
     Counts are whole, but for a median between two; attempts have two decimals; times and rates
     have two digits, and more where they are whole; shares are in percent.
     """
-    if figure.startswith("share_"):
+    if figure in SHARES or figure.startswith("share_"):
         return write_share(value, words)
     if figure == "attempts_per_request":
         text = "<0.01" if 0 < value < _FEWEST_ATTEMPTS else f"{value:.2f}"

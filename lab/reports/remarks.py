@@ -2,18 +2,32 @@
 
 from collections import Counter
 
-from lab.reports.content import Report
 from lab.reports.numbers import write_plain, write_share
-from lab.reports.wording import Words
-from lab.verdicts import Agreement, Outcome, Verdict
+from lab.reports.report import Report
+from lab.reports.words import Words
+from lab.results.summary import CellSummary
+from lab.results.verdicts import Agreement, Outcome, Verdict
+from lab.spec.timeline import WHOLE
 
 MOST_DECIMALS = 15  # of a share in percent; a float has no more
 
 
+def how_to_read(report: Report, words: Words) -> list[str]:
+    """Return what the figures of the tables mean."""
+    timeline = report.outline.timeline
+    if timeline is None:
+        return [words.how_to_read]
+    if timeline.bursts or not timeline.events:
+        return [words.how_to_read_timeline]
+    detected = words.by_breaker if report.has_breaker else words.by_reply
+    return [words.how_to_read_timeline, detected.format(well=report.outline.classes[0])]
+
+
 def remarks(report: Report, words: Words) -> list[str]:
     """Return the lines, headings first; those that list something begin with `- `."""
+    is_timeline = report.outline.timeline is not None
     return [
-        *_on_runs(report, words),
+        *(_on_timeline_runs(report, words) if is_timeline else _on_runs(report, words)),
         *_on_published(report, words),
         *_on_expectations(report, words),
     ]
@@ -38,9 +52,22 @@ def _on_runs(report: Report, words: Words) -> list[str]:
                 "- " + line.format(cell=cell, runs=summary.runs, requests=summary.requests)
             )
         if summary.marked:
-            why = "; ".join(summary.why)
-            lines.append("- " + words.marked_line.format(cell=cell, marked=summary.marked, why=why))
+            lines.append(f"- {_marked(summary, cell, words)}")
     return lines
+
+
+def _on_timeline_runs(report: Report, words: Words) -> list[str]:
+    """Return how many runs stand behind the rows, and which did not count."""
+    wholes = [each for each in report.summaries if each.fault == WHOLE]
+    return [
+        words.timeline_runs.format(runs=max((each.runs for each in wholes), default=0)),
+        *(f"- {_marked(each, words.name(each.client), words)}" for each in wholes if each.marked),
+    ]
+
+
+def _marked(summary: CellSummary, cell: str, words: Words) -> str:
+    why = "; ".join(summary.why)
+    return words.marked_line.format(cell=cell, marked=summary.marked, why=why)
 
 
 def _on_published(report: Report, words: Words) -> list[str]:

@@ -9,6 +9,7 @@
     client           the other end, for commands
     tables           services and faults as tables
     locust_ui        Locust's web UI beside the system
+    locust_pages/    the Chaos page in that UI, and who may open it
     up_command       `lab up`
     remote_command   `lab status | chaos | fault | stop | start | … | logs`
 

@@ -27,27 +27,25 @@
     `next` is the `from` of the next request.
 
 Errors are `application/problem+json`; `detail` is one line for a person. 404: no such service,
-verb or fault; 409: not in its present state; 422: the document is wrong, nothing changed; 503: the
-system is coming up or going down, or what was tried went wrong.
+verb or fault; 409: not in its present state; 413: a body over 64 KiB; 422: the document is wrong,
+nothing changed; 503: the system is coming up or going down, or what was tried went wrong.
 """
 
-import json
 from http import HTTPStatus
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from chaos.problems import problem
+from chaos.request_body import read_body, read_object
 from lab.errors import LabError, NoValidData, UsageError
-from lab.files import read_ad_hoc_fault
-from lab.files.errors import Wrong, show
-from lab.files.units import duration_s
+from lab.spec.reading import read_ad_hoc_fault
 from lab.up.errors import RefusedError
 from lab.up.live_system import LiveSystem, fault_status
-
-LARGEST_BODY_BYTES = 64 * 1024
+from loadgen.quantities import QuantityError, duration_s, show
+from service_defaults.control_server import control_app
 
 
 class Api:
@@ -68,19 +66,15 @@ class Api:
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
-        return Starlette(
-            routes=[
+        return control_app(
+            [
                 Route("/status", self._status),
                 Route("/faults", self._put_on, methods=["POST"]),
                 Route("/faults/{id}", self._take_off, methods=["DELETE"]),
                 Route("/services/{name}/logs", self._log),
                 Route("/services/{name}/{verb}", self._do, methods=["POST"]),
             ],
-            exception_handlers={
-                LabError: _refuse,
-                OSError: _refuse,
-                HTTPException: _refuse,
-            },
+            handlers={LabError: _refuse, OSError: _refuse},
         )
 
     def _system(self) -> LiveSystem:
@@ -93,7 +87,7 @@ class Api:
 
     async def _put_on(self, request: Request) -> Response:
         live = self._system()
-        document = await _document(request)
+        document = read_object(await read_body(request))
         for_s = _for_s(document.pop("for", None))
         fault = read_ad_hoc_fault(document, live.running.system)
         on = await live.faults.put_on(fault, for_s=for_s)
@@ -117,47 +111,25 @@ class Api:
         return JSONResponse({"text": part.text, "next": part.next_byte})
 
 
-async def _document(request: Request) -> dict[str, object]:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY_BYTES:
-            raise UsageError(f"a fault takes at most {LARGEST_BODY_BYTES} bytes")
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the body is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise UsageError('the body must be a JSON object, e.g. {"pause": "rates"}')
-    return document
-
-
 def _for_s(value: object) -> float | None:
     if value is None:
         return None
     try:
         seconds = float(duration_s(str(value)))
-    except Wrong as wrong:
+    except QuantityError as wrong:
         raise UsageError(f"for {wrong.what}; {wrong.advice or 'write e.g. 30s'}") from None
     if not seconds:
         raise UsageError("for must be more than 0, got 0; write e.g. 30s")
     return seconds
 
 
-def _refuse(_: Request, error: Exception) -> Response:
+async def _refuse(_: Request, error: Exception) -> Response:
     """Return the problem that *error* is to the caller."""
-    detail = str(error)
     match error:
         case RefusedError():
             status = error.status
         case UsageError():
             status = HTTPStatus.UNPROCESSABLE_ENTITY
-        case HTTPException():
-            status, detail = HTTPStatus(error.status_code), error.detail
         case _:
             status = HTTPStatus.SERVICE_UNAVAILABLE
-    return JSONResponse(
-        {"title": status.phrase, "status": status, "detail": detail},
-        status_code=status,
-        media_type="application/problem+json",
-    )
+    return problem(status, str(error))

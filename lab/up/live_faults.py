@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from lab.errors import NoValidData
-from lab.fault_kinds import MOMENTARY, ChaosFault, Fault, go_together
 from lab.faults import AppliedFault, applied
 from lab.running import RunningSystem
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.faults import MOMENTARY, Fault, go_together
 from lab.up.errors import ConflictError, UnknownError
 
 Note = Callable[[str, "LiveFault"], None]  # an event's name and whom it is about

@@ -13,14 +13,15 @@ from typing import Literal
 from lab import redis_server
 from lab.control import NoAnswerError, ask
 from lab.errors import UsageError
-from lab.fault_kinds import LEASED, ProcessFault
-from lab.faults.chaos import LEASE_S
-from lab.files.errors import show, suggest
-from lab.manifest import plain
+from lab.faults.lease import LEASE_S
+from lab.results.manifest import plain
 from lab.running import RunningSystem
-from lab.system import Service
+from lab.spec.faults import LEASED, ProcessFault
+from lab.spec.problems import suggest
+from lab.spec.system import Service
 from lab.up.errors import ConflictError, UnknownError
 from lab.up.live_faults import LiveFault, LiveFaults
+from loadgen.quantities import show
 
 Document = dict[str, object]
 Verb = Callable[[Service], Awaitable[None]]

@@ -14,17 +14,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import loadgen
 from lab.errors import NoValidData, UsageError
 from lab.keeper import OwnedProcess
 from lab.last_words import last_words
-from lab.locust_engine import require_locust
 from lab.ports import can_listen, free_port
 from lab.readiness import http_probe
+from lab.run.locust_engine import require_locust
 from lab.running import PROBE_EVERY_S, RunningSystem
-from lab.system import Service, System
+from lab.spec.system import Service, System
 
-LOCUSTFILE = Path(loadgen.__file__).with_name("locustfile.py")
+_PROJECT = Path(__file__).parents[2]
 LOG = "locust.ui"  # no service can have this name
 READY_S = 60.0
 
@@ -44,7 +43,8 @@ def check_locust(system: System, port: int | None) -> None:
     """Make sure, before anything starts, that a web UI on *port* (None: any) can be had.
 
     Raises:
-        UsageError: Locust is not installed, the port is taken, or the system has nothing to load.
+        UsageError: Locust is not installed, the port is taken, or the system has nothing to load
+            or no Locust file.
     """
     require_locust("--locust")
     if port is not None and not can_listen(port):
@@ -53,6 +53,7 @@ def check_locust(system: System, port: int | None) -> None:
             "--locust-port, or leave it out for a free one"
         )
     entrance(system)
+    locust_file(system)
 
 
 def entrance(system: System) -> Service:
@@ -66,6 +67,20 @@ def entrance(system: System) -> Service:
         if service.run and service.name not in needed:
             return service
     raise UsageError(f"{system.path} has no service that Locust could load; leave --locust out")
+
+
+def locust_file(system: System) -> Path:
+    """Return the Locust file of a system: of `rates.yaml`, `rates/locustfile.py` beside it.
+
+    Raises:
+        UsageError: it is not there.
+    """
+    path = system.path.resolve().with_suffix("") / "locustfile.py"
+    if not path.is_file():
+        raise UsageError(
+            f"{system.path} has no Locust file; write one at {path}, or leave --locust out"
+        )
+    return path
 
 
 @asynccontextmanager
@@ -90,7 +105,7 @@ async def locust_ui(
     process = await running.start_tool(
         LOG,
         [
-            *(sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)),
+            *(sys.executable, "-m", "locust", "-f", str(locust_file(running.system))),
             *("--web-port", str(port), "--host", running.url(target.name)),
         ],
         env=_environment(running, home, control),
@@ -121,6 +136,7 @@ def _environment(running: RunningSystem, home: Path, control: Path) -> dict[str,
         "HOME": str(home),
         "LAB_CHAOS_URLS": json.dumps(injectors),
         "LAB_CONTROL": str(control),
+        "PYTHONPATH": str(_PROJECT),  # for Locust files of other projects, which import the page
     }
 
 

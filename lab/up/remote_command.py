@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from console import say
 from lab.errors import UsageError
-from lab.files.errors import show, suggest
 from lab.reports.terminal import as_text
+from lab.spec.problems import suggest
 from lab.up.client import LabClient
 from lab.up.tables import fault_in_words, faults_table, links_table, services_table
+from loadgen.quantities import show
 
 FOLLOW_EVERY_S = 0.25
 

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab.errors import UsageError
-from lab.files.errors import show, suggest
+from lab.spec.problems import suggest
+from loadgen.quantities import show
+from service_defaults.server import listen_unix, listens_unix
 
 ENDING = ".sock"
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,39}", re.ASCII)
 _YAML = (".yaml", ".yml")
-_CONNECT_S = 1.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_BACKLOG = 64
 
 
 def name_of(system: str) -> str:
@@ -124,35 +124,18 @@ def _alive(folder: Path) -> list[str]:
     """Return the names of the systems that are up; remove what dead labs left."""
     names = []
     for path in sorted(folder.glob("*" + ENDING)):
-        if _listens(path):
+        if listens_unix(path):
             names.append(path.name.removesuffix(ENDING))
         else:
             path.unlink(missing_ok=True)
     return names
 
 
-def _listens(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(_CONNECT_S)
-        try:
-            probe.connect(str(path))
-        except (ConnectionRefusedError, FileNotFoundError):
-            return False
-        except OSError:
-            return True  # too busy to answer, but there
-    return True
-
-
 def _listen(path: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX)
     try:
-        listener.bind(str(path))
-        path.chmod(stat.S_IRUSR | stat.S_IWUSR)
-        listener.listen(_BACKLOG)
+        return listen_unix(path)
     except OSError as failure:
-        listener.close()
         raise UsageError(
             f"cannot listen at {path}: {failure}; set XDG_RUNTIME_DIR to a folder of yours with a "
             "short path"
         ) from failure
-    return listener

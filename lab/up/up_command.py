@@ -12,23 +12,21 @@ from pathlib import Path
 from console import OutputError, complain, say
 from lab import redis_server
 from lab.errors import NoValidData, UsageError
-from lab.files import read_system
-from lab.files.errors import Wrong
-from lab.files.links import LINK_EXAMPLE, read_link
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, run_until_signal
 from lab.last_words import last_words
-from lab.record import ResultFolder
 from lab.reports.terminal import as_text
+from lab.results.record import ResultFolder
 from lab.running import RunningSystem, bring_up
-from lab.system import Link, System
+from lab.spec.problems import Wrong
+from lab.spec.system import LINK_EXAMPLE, Link, System, read_link, read_system
 from lab.up.api import Api
 from lab.up.live_faults import LiveFault, live_faults
 from lab.up.live_system import LiveSystem, fields_of
 from lab.up.locust_ui import LocustUi, check_locust, locust_ui
-from lab.up.server import served
 from lab.up.sockets import claimed, socket_of
 from lab.up.tables import fields_in_words, links_table, services_table
+from service_defaults.server import served
 
 LOOK_EVERY_S = 0.5
 

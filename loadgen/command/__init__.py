@@ -1,7 +1,5 @@
 """`python -m loadgen URL`: a load for people, with its figures as a table, JSON or CSV.
 
-units       durations and rates as people write them
-hosts       which hosts a load may go to
 arguments   the command line; imports nothing of the engine
 loads       arguments -> load
 live        one line that says how far a load is

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from loadgen.command.units import duration_s, rate_per_s
+from loadgen.quantities import positive_rate_per_s, seconds
 
 BAD_USAGE = 2
 DESCRIPTION = """\
@@ -66,7 +66,7 @@ def _add_amount(group: argparse._ArgumentGroup) -> None:
     end.add_argument(
         "-n", "--requests", type=_from_1, metavar="N", help="how many (default 200 without --rate)"
     )
-    end.add_argument("--until", type=_told(duration_s), metavar="TIME", help="for how long")
+    end.add_argument("--until", type=_told(seconds), metavar="TIME", help="for how long")
     group.add_argument(
         *("-c", "--tasks"),
         type=_from_1,
@@ -74,9 +74,12 @@ def _add_amount(group: argparse._ArgumentGroup) -> None:
         help="requests under way at a time: tasks (default 4); with --rate, connections at most "
         "(default 1000)",
     )
-    group.add_argument("--rate", type=_told(rate_per_s), metavar="RATE", help="open model")
+    group.add_argument("--rate", type=_told(positive_rate_per_s), metavar="RATE", help="open model")
     group.add_argument(
-        "--ramp-to", type=_told(rate_per_s), metavar="RATE", help="the rate grows or falls to it"
+        "--ramp-to",
+        type=_told(positive_rate_per_s),
+        metavar="RATE",
+        help="the rate grows or falls to it",
     )
     group.add_argument("--poisson", action="store_true", help="gaps at random instead of even ones")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="of the gaps (default 0)")
@@ -111,19 +114,19 @@ def _add_connection(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--insecure", action="store_true", help="take any TLS certificate")
     group.add_argument(
         "--connect-timeout",
-        type=_told(duration_s),
+        type=_told(seconds),
         metavar="TIME",
         help="for a connection, TLS included (default 10s, or --timeout if that is less)",
     )
     group.add_argument(
         "--first-byte-timeout",
-        type=_told(duration_s),
+        type=_told(seconds),
         metavar="TIME",
         help="from sending to the first byte of the reply (default: none)",
     )
     group.add_argument(
         "--timeout",
-        type=_told(duration_s),
+        type=_told(seconds),
         default=60.0,
         metavar="TIME",
         help="for the whole of a request (default 60s)",
@@ -186,4 +189,4 @@ def _warmup(text: str) -> dict[str, float]:
     """Return the field of a load that a warm-up sets."""
     if text.isascii() and text.isdecimal():
         return {"warmup_requests": int(text)}
-    return {"warmup_s": duration_s(text)}
+    return {"warmup_s": seconds(text)}

@@ -15,8 +15,8 @@ from loadgen.command.rows import RequestsFile
 from loadgen.command.sending import send
 from loadgen.command.text import comparison_text, figures_text, verdict
 from loadgen.descriptors import check_descriptors
+from loadgen.driver import WorkerError
 from loadgen.load import Load
-from loadgen.processes import WorkerError
 
 BAD_USAGE, NO_VALID_DATA, INTERRUPTED = 2, 3, 130
 ROUNDS = 5

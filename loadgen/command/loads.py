@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from loadgen.command.hosts import check_host
+from loadgen.hosts import check_host
 from loadgen.load import Closed, Load, Open, Request, TimeOuts
 from loadgen.outcomes import ERROR_CLASS, JsonFieldRule, OutcomeRule, StatusRule
 from loadgen.schedule import Stage

@@ -183,7 +183,7 @@ def _begin(environment: Environment, runner: object, **_: object) -> None:
             gevent.spawn(_end_with_stdin)
         _be_worker(environment, runner)
     else:
-        sys.exit("this Locust file needs --master or --worker; ad hoc: loadgen/locustfile.py")
+        sys.exit("this Locust file needs --master or --worker; ad hoc: systems/rates/locustfile.py")
 
 
 def _end_with_stdin() -> None:

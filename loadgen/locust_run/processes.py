@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from loadgen.child import end_child
+from loadgen.driver import WorkerError, end_child
 
 _LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 _PROJECT = _LOCUSTFILE.parents[2]
@@ -25,7 +25,7 @@ _FORGOTTEN = ("LOCUST_", "PYTHON")
 _PAUSE = "LOCUST_WAIT_FOR_WORKERS_REPORT_AFTER_RAMP_UP"
 
 
-class LocustFailedError(Exception):
+class LocustFailedError(WorkerError):
     """Locust could not carry out the load; the message says what happened."""
 
 

@@ -4,11 +4,12 @@ import asyncio
 import json
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from loadgen.driver import OnFinished
 from loadgen.load import Load
 from loadgen.locust_run.fitness import why_unfit
 from loadgen.locust_run.processes import (
@@ -92,7 +93,7 @@ class LocustSession:
         await self._unless_one_ends(self._message("ready"))
 
     async def send(
-        self, load: Load, *, on_finished: Callable[[int], None] | None = None
+        self, load: Load, *, on_finished: OnFinished | None = None, into: Samples | None = None
     ) -> Samples:
         """Send the load and return a sample of each request: exactly as many as asked for.
 
@@ -102,7 +103,8 @@ class LocustSession:
 
         Args:
             load: closed, with a number of requests; see `why_unfit`.
-            on_finished: called now and then with the number of requests finished so far.
+            on_finished: hears how far it is.
+            into: empty samples to fill; they stay empty if the call is cancelled.
 
         Returns:
             The samples of one worker after those of another, without first bytes; times in seconds
@@ -118,9 +120,12 @@ class LocustSession:
         if why := why_unfit(load, workers=self._workers):
             raise ValueError(why)
         self._master.write(json.dumps(load.to_document()).encode() + b"\n")
-        return await self._unless_one_ends(self._samples(load, on_finished))
+        samples = Samples() if into is None else into
+        await self._unless_one_ends(self._receive(load, samples, on_finished))
+        return samples
 
-    async def _samples(self, load: Load, on_finished: Callable[[int], None] | None) -> Samples:
+    async def _receive(self, load: Load, samples: Samples, on_finished: OnFinished | None) -> None:
+        """Take the master's messages up to the end of a load."""
         parts: list[tuple[float, Samples]] = []
         while True:
             message = await self._message("samples", "finished", "done")
@@ -129,10 +134,10 @@ class LocustSession:
             elif "finished" in message and on_finished is not None:
                 on_finished(message["finished"])
             elif "done" in message:
-                samples = _joined(parts)
+                _join(parts, samples)
                 _check_counts(load, samples, message["done"])
                 samples.report = merge_reports([RunReport(**each) for each in message["reports"]])
-                return samples
+                return
 
     async def _message(self, *kinds: str) -> dict[str, Any]:
         """Return the master's next message of one of *kinds*; raise what it gave up for."""
@@ -167,12 +172,10 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _joined(parts: Sequence[tuple[float, Samples]]) -> Samples:
+def _join(parts: Sequence[tuple[float, Samples]], into: Samples) -> None:
     first_s = min((began_s for began_s, _ in parts), default=0.0)
-    joined = Samples()
     for began_s, samples in sorted(parts, key=lambda part: part[0]):
-        joined.extend(samples, later_s=began_s - first_s)
-    return joined
+        into.extend(samples, later_s=began_s - first_s)
 
 
 def _check_counts(load: Load, samples: Samples, counted: dict[str, int]) -> None:

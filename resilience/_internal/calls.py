@@ -10,10 +10,14 @@ from resilience.errors import HttpError
 from resilience.request import RequestOptions
 
 if TYPE_CHECKING:
+    import sys
     from types import UnionType
     from typing import _SpecialForm
 
-    from typing_extensions import TypeAliasType
+    if sys.version_info >= (3, 12):  # where a `TypeAliasType` of typing_extensions is typing's
+        from typing import TypeAliasType
+    else:
+        from typing_extensions import TypeAliasType
 
     # What a type checker takes `Cat | Dog`, Literal, Annotated and an alias by `type` for. As
     # `object` it would be a class too, and `dog: Dog = await get_json(…, as_type=Cat)` no error.

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from benchmarks.bakeoff.variants import VARIANTS
-from lab.experiment import Experiment
-from lab.files import read_experiment
-from lab.plan import plan
+from lab.run.plan import plan
+from lab.spec.experiment import Experiment
+from lab.spec.reading import read_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 

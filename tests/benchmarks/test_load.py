@@ -2,20 +2,22 @@
 
 import json
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from benchmarks.load import outputs
 from benchmarks.load.capture import Segment, captured, waits_s
 from benchmarks.load.reading import Reading, quantile_us
 from benchmarks.load.tables import Row, Wire, rows_of, table
-from benchmarks.load.target import REPLY
-from benchmarks.load.tools import OURS, TOOLS, Call
+from benchmarks.load.target import KINDS, nginx
+from benchmarks.load.tools import OURS, TOOLS, YARDSTICKS, Call
 
 WRK = """Running 2s test @ http://127.0.0.1:1/
   Thread Stats   Avg      Stdev     Max   +/- Stdev
@@ -45,10 +47,8 @@ Complete requests:      50000
 Failed requests:        2
 """
 AUTOCANNON = json.dumps({"2xx": 9000, "duration": 2.01, "latency": {"p50": 1, "p99": 4.5}})
-ANSWER = (
-    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-    f"Content-Length: {len(REPLY)}\r\n\r\n{REPLY}"
-).encode()
+CALL = Call(origin="http://127.0.0.1:1", kind="varying", connections=4, duration_s=1)
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
 
 
 def reading(per_s: float, *, cpu_us: float = 10.0, p50_us: float = 100.0) -> Reading:
@@ -57,26 +57,51 @@ def reading(per_s: float, *, cpu_us: float = 10.0, p50_us: float = 100.0) -> Rea
     return Reading(requests=requests, duration_s=1, p50_us=p50_us, p99_us=2 * p50_us, cpu_s=cpu_s)
 
 
+class Server:
+    """A server that answers each request, one read for each; its paths are the kinds of replies.
+
+    Attributes:
+        port: of the loopback.
+        answered: how many replies were sent, from 0.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.port: int = listening.getsockname()[1]
+        self.answered = 0
+        self._listening = listening
+        self._counting = threading.Lock()
+
+    def run(self) -> None:
+        """Accept connections until the listening socket is shut down."""
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            while request := connection.recv(4096):
+                with self._counting:
+                    self.answered += 1
+                    number = self.answered
+                connection.sendall(answer(0 if request.startswith(b"GET /constant ") else number))
+
+
+def answer(number: int) -> bytes:
+    """Return a reply that says a number, in a header and in its body."""
+    body = b'{"source":"fresh","id":"%d"}' % number
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+    return head + b"X-Request-Id: %d\r\nContent-Length: %d\r\n\r\n%b" % (number, len(body), body)
+
+
 @pytest.fixture
-def port() -> Iterator[int]:
-    """A server that answers each request, one read for each, until the test ends."""
+def server() -> Iterator[Server]:
+    """A server that answers until the test ends."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=_serve, args=(listening,), daemon=True).start()
-        yield listening.getsockname()[1]
+        serving = Server(listening)
+        threading.Thread(target=serving.run, daemon=True).start()
+        yield serving
         listening.shutdown(socket.SHUT_RDWR)
-
-
-def _serve(listening: socket.socket) -> None:
-    with suppress(OSError):
-        while True:
-            connection, _ = listening.accept()
-            threading.Thread(target=_answer, args=(connection,), daemon=True).start()
-
-
-def _answer(connection: socket.socket) -> None:
-    with suppress(OSError), connection:
-        while connection.recv(4096):
-            connection.sendall(ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -132,32 +157,62 @@ def test_a_wait_on_the_wire_is_from_a_request_to_the_first_segment_of_its_reply(
 def test_ratios_are_of_the_same_round_and_then_the_median() -> None:
     readings = {"a": [reading(50), reading(20), reading(90)], "y": [reading(100)] * 2}
     readings["y"].append(reading(300))
-    first, second = rows_of(4, readings, {}, "y")
+    first, second = rows_of(CALL, readings, {}, ["y", "a"])
 
     assert first.per_s == 50
-    assert first.ratio == pytest.approx(0.3)
-    assert second.ratio == 1
+    assert first.ratios == pytest.approx({"y": 0.3, "a": 1})
+    assert second.ratios == pytest.approx({"y": 1, "a": 300 / 90})
     assert first.cpu_us == pytest.approx(10)
 
 
-def test_without_the_yardstick_there_are_no_ratios() -> None:
-    (row,) = rows_of(4, {"a": [reading(50)]}, {}, "y")
-    assert row.ratio is None
+def test_there_are_no_ratios_to_a_yardstick_that_is_not_there() -> None:
+    (row,) = rows_of(CALL, {"a": [reading(50)]}, {}, YARDSTICKS)
+    assert row.ratios == {}
 
 
-def test_a_table_has_a_row_a_tool_with_what_was_captured() -> None:
+def test_a_table_has_a_row_per_tool_with_what_was_captured() -> None:
     wire = Wire(p50_us=1, p99_us=2, said_p50_us=3, said_p99_us=4)
-    rows = rows_of(4, {"a": [reading(50)], "b": [reading(50)]}, {"a": wire}, "a")
+    rows = rows_of(CALL, {"a": [reading(50)], "b": [reading(50)]}, {"a": wire}, ["a"])
+    shown = table(rows, ["a", "absent"])
 
-    assert table(4, rows, "a").row_count == 2
+    assert shown.title == "varying replies, 4 connections"
+    assert shown.row_count == 2
     assert Row(**rows[1].to_document()) == rows[1]
 
 
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+def test_varying_replies_differ_in_a_header_and_the_body_and_constant_ones_do_not(
+    tmp_path: Path,
+) -> None:
+    assert NGINX is not None
+    replies = {}
+    with nginx(NGINX, tmp_path, core=min(os.sched_getaffinity(0))) as port:
+        for kind in KINDS:
+            with httpx.Client(trust_env=False) as client:
+                url = f"http://127.0.0.1:{port}/{kind}"
+                replies[kind] = [client.get(url) for _ in range(12)]
+
+    for of_a_kind in replies.values():
+        assert [reply.json()["source"] for reply in of_a_kind] == ["fresh"] * 12
+    assert len({reply.content for reply in replies["constant"]}) == 1
+    assert "X-Request-Id" not in replies["constant"][0].headers
+    assert len({reply.content for reply in replies["varying"]}) == 12
+    assert len({reply.headers["X-Request-Id"] for reply in replies["varying"]}) == 12
+    assert len({len(reply.content) for reply in replies["varying"]}) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_our_engine_records_and_classifies_each_reply_of_either_kind(
+    kind: str, server: Server
+) -> None:
+    found = run_tool(OURS, kind, server)
+
+    assert found.requests == server.answered > 10
+
+
 @pytest.mark.parametrize("name", [OURS, "aiohttp", "httpx", "Locust FastHttpUser"])
-def test_a_client_in_python_tells_what_it_measured(name: str, port: int) -> None:
-    (tool,) = (tool for tool in TOOLS if tool.name == name)
-    call = Call(url=f"http://127.0.0.1:{port}/", connections=2, duration_s=1)
-    found = tool.run(call, core=min(os.sched_getaffinity(0)))
+def test_a_client_in_python_tells_what_it_measured(name: str, server: Server) -> None:
+    found = run_tool(name, "varying", server)
 
     assert found.requests > 10
     assert 0 <= found.p50_us <= found.p99_us  # Locust knows whole milliseconds only
@@ -165,13 +220,22 @@ def test_a_client_in_python_tells_what_it_measured(name: str, port: int) -> None
     assert found.cpu_s
 
 
-def test_a_capture_sees_each_request_and_reply_unless_it_is_not_allowed(port: int) -> None:
+def run_tool(name: str, kind: str, server: Server) -> Reading:
+    (tool,) = (tool for tool in TOOLS if tool.name == name)
+    origin = f"http://127.0.0.1:{server.port}"
+    call = Call(origin=origin, kind=kind, connections=2, duration_s=1)
+    return tool.run(call, core=min(os.sched_getaffinity(0)))
+
+
+def test_a_capture_sees_each_request_and_reply_unless_it_is_not_allowed(server: Server) -> None:
     waits: list[float] = []
+    whole = answer(0)
+    address = ("127.0.0.1", server.port)
     try:
-        with captured(port) as segments, socket.create_connection(("127.0.0.1", port)) as client:
+        with captured(server.port) as segments, socket.create_connection(address) as client:
             for _ in range(3):
-                client.sendall(b"GET / HTTP/1.1\r\n\r\n")
-                assert client.recv(len(ANSWER), socket.MSG_WAITALL) == ANSWER
+                client.sendall(b"GET /constant HTTP/1.1\r\n\r\n")
+                assert client.recv(len(whole), socket.MSG_WAITALL) == whole
         waits = waits_s(segments)
     except PermissionError:
         assert os.geteuid() != 0

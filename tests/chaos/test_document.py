@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos import ChaosDocument
-from chaos.document import InvalidDocumentError, Match, read_document, read_renewal
+from chaos.document import Match, read_document, read_renewal
+from chaos.request_body import InvalidDocumentError
 
 
 def test_every_field_may_be_left_out() -> None:

@@ -202,6 +202,7 @@ async def test_a_wrong_request_changes_nothing(client: httpx.AsyncClient) -> Non
 
     assert wrong.status_code == 422
     assert wrong.headers["content-type"] == "application/problem+json"
+    assert wrong.json()["title"] == "Unprocessable Content"
     assert [error["field"] for error in wrong.json()["errors"]] == ["failure"]
     assert (await client.get("/chaos")).json() == before
     assert await fates(client, 2) == [500, 200]
@@ -342,6 +343,18 @@ async def test_an_upload_survives_a_delay(client: httpx.AsyncClient) -> None:
     assert (await client.post("/echo", content=b"abc")).json() == 3
 
 
+async def test_a_request_of_whoever_measures_is_neither_touched_nor_counted(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post("/chaos?failure=1")
+    look = await client.get("/pulse", headers={"X-Chaos-Exempt": "lab"})
+    await client.get("/pulse")
+    state = (await client.get("/chaos")).json()
+
+    assert (look.status_code, "x-chaos" in look.headers) == (200, False)
+    assert (state["arrived"], state["touched"]) == (1, 1)
+
+
 @pytest.mark.parametrize("path", ["/health", "/chaos"])
 async def test_exempt_paths_are_never_touched(path: str, client: httpx.AsyncClient) -> None:
     await client.post("/chaos?failure=1")
@@ -405,7 +418,7 @@ async def test_other_methods_are_refused_with_those_that_are_not(
 async def test_a_body_without_end_is_refused(client: httpx.AsyncClient) -> None:
     response = await client.post("/chaos", content=b" " * 100_000)
 
-    assert response.status_code == 413
+    assert (response.status_code, response.json()["title"]) == (413, "Content Too Large")
 
 
 async def test_the_classes_of_what_became_of_requests_add_up() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service_defaults import ServiceSettings
+from service_defaults.settings import ServiceSettings
 from tests.deploy.compose_file import COMPOSE_FILE, ROOT, Service, read_services
 from tests.deploy.dockerfile import last_stage
 
@@ -120,7 +120,8 @@ def test_each_variable_is_a_setting_of_its_service(service: Service) -> None:
 @pytest.mark.parametrize("name", ["locust-master", "locust-worker"])
 def test_each_variable_of_locust_is_read_by_the_locust_file(name: str) -> None:
     service = SERVICES[name]
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "loadgen").rglob("*.py")]
+    pages = (ROOT / "lab" / "up" / "locust_pages").rglob("*.py")
+    sources = [path.read_text(encoding="utf-8") for path in pages]
     unread = [name for name in service.environment if not any(name in each for each in sources)]
     assert unread == []
     assert (ROOT / option(service, "--locustfile")).is_file()

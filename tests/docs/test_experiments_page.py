@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lab.files import read_ad_hoc_fault, read_experiment, read_system
-from lab.files.bounds import Names, _parsers
-from lab.files.chaos import _KEYS as CHAOS_KEYS
-from lab.files.experiments import _EXAMPLES as EXPERIMENT_KEYS
-from lab.files.link_faults import _HOW
-from lab.files.link_faults import _KINDS as LINK_KINDS
-from lab.files.load import _SIZE_KEYS
-from lab.files.outcome import _KINDS as OUTCOME_KINDS
-from lab.files.process_faults import _KINDS as PROCESS_KINDS
-from lab.files.reference import COLUMNS
-from lab.files.services import _RUN_KEYS
-from lab.files.timeline import _KEYS as TIMELINE_KEYS
+from lab.spec.clients import ClientKeys
+from lab.spec.expectations import FIGURES, REFERENCE_COLUMNS, Expect, Override
+from lab.spec.experiment import Experiment
+from lab.spec.fault_documents import CHAOS_KEYS, LINK_KEYS
+from lab.spec.faults import PROCESS_KINDS
+from lab.spec.load import Body, Limits, LoadKeys, MixedRequest
+from lab.spec.models import Spec
+from lab.spec.outcome import BodyOutcome, HeaderOutcome, JsonOutcome, StatusOutcome
+from lab.spec.reading import read_ad_hoc_fault, read_experiment
+from lab.spec.system import Counter, Service, System, read_system
+from lab.spec.timeline import EventKeys, Objective, Timeline
 
 PAGE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -49,7 +48,7 @@ def test_every_block_is_read_without_a_problem(tmp_path: Path, block: str) -> No
     (tmp_path / "system.yaml").write_text(SYSTEM, encoding="utf-8")
     (tmp_path / "orders.csv").write_text("id,amount\na,1\nb,2\n", encoding="utf-8")
     with (tmp_path / "published.csv").open("w", encoding="utf-8") as file:
-        csv.writer(file).writerow(COLUMNS)
+        csv.writer(file).writerow(REFERENCE_COLUMNS)
     written = io.StringIO()
     YAML(typ="safe").dump(with_surroundings(block), written)
     path = tmp_path / "experiment.yaml"
@@ -77,25 +76,23 @@ def section(heading: str) -> str:
     return re.split(rf"^#{{1,{level}}} ", below, maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def figures() -> list[str]:
-    names = Names(faults=("none",), clients=("raw",), classes=(), is_timeline=True)
-    return [*_parsers(names), "fault", "phase", "client", "request"]
+def keys_of(*models: type[Spec]) -> list[str]:
+    return [key for model in models for key in model.file_keys()]
 
 
-MIX = ("request", "mix", "weight", "headers", "body", "timeout", "timeouts")
-BODY = ("file", "template", "values", "shuffle")
+OUTCOMES = (JsonOutcome, HeaderOutcome, StatusOutcome, BodyOutcome)
 KEYS = {
-    "## The system file": ["services", "toxiproxy", *_RUN_KEYS, "url", "backing", "path", "json"],
-    "## The experiment file": list(EXPERIMENT_KEYS),
-    "### Load": [*_SIZE_KEYS, *MIX, *BODY, "connect", "first_byte", "whole"],
-    "### Outcome": [*OUTCOME_KINDS, "classes"],
-    "### Clients and sweeps": ["query", "headers", "env", "sweep", "values"],
-    "#### Process": [*PROCESS_KINDS, *(how for _, hows in PROCESS_KINDS.values() for how in hows)],
-    "#### chaos": [*CHAOS_KEYS, "match", "path", "method"],
-    "#### link": [*LINK_KINDS, *_HOW, "match"],
-    "### Timeline": [*TIMELINE_KEYS, "at", "for", "name", "faults", "share", "of", "within"],
-    "### Override and reference": [*_SIZE_KEYS, "repeats", "warmup", "fault", "client", *COLUMNS],
-    "### Expect": figures(),
+    "## The system file": keys_of(System, Service, Counter),
+    "## The experiment file": keys_of(Experiment),
+    "### Load": keys_of(LoadKeys, MixedRequest, Body, Limits),
+    "### Outcome": keys_of(*OUTCOMES),
+    "### Clients and sweeps": [*keys_of(ClientKeys), "values"],
+    "#### Process": [*PROCESS_KINDS, *keys_of(*PROCESS_KINDS.values())],
+    "#### chaos": [*keys_of(CHAOS_KEYS), "path", "method"],
+    "#### link": keys_of(*LINK_KEYS.values()),
+    "### Timeline": keys_of(Timeline, EventKeys, Objective),
+    "### Override and reference": [*keys_of(Override), *REFERENCE_COLUMNS],
+    "### Expect": [*FIGURES, *keys_of(Expect)],
 }
 
 
@@ -106,11 +103,12 @@ def test_every_key_of_the_grammar_stands_in_its_section(heading: str) -> None:
     assert [key for key in KEYS[heading] if key not in named] == []
 
 
-@pytest.mark.parametrize("kind", LINK_KINDS)
+@pytest.mark.parametrize("kind", LINK_KEYS)
 def test_the_row_of_a_link_fault_has_just_the_keys_that_go_with_it(kind: str) -> None:
     [further] = re.findall(rf"^\| `{kind}: [^`]+` \|[^|]*\|([^|]*)\|$", PAGE, re.MULTILINE)
 
-    assert tuple(re.findall(r"`(\w+)`", further)) == LINK_KINDS[kind].how
+    own = {"link", kind, "seed"}
+    assert set(re.findall(r"`(\w+)`", further)) == LINK_KEYS[kind].file_keys().keys() - own
 
 
 def test_a_process_fault_without_its_keys_is_as_with_the_defaults_of_the_page(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lab.cli import main
-from lab.files import read_ad_hoc_fault, read_system
+from lab.spec.reading import read_ad_hoc_fault
+from lab.spec.system import read_system
 from tests.lab.small_experiment import LabProcess, run_lab
 from tests.lab.up.running_lab import runtime_folder, until
 

@@ -7,14 +7,14 @@ import pytest
 from fault_proxy import (
     Bandwidth,
     BlackHole,
-    Corruption,
-    HalfClosed,
+    Corrupt,
+    HalfClose,
     Latency,
     Limit,
     Proxy,
-    Refused,
+    Refuse,
     Reset,
-    Slicing,
+    Slice,
 )
 from fault_proxy.faults.documents import AnyByteFault
 from tests.fault_proxy.conftest import Pair
@@ -83,7 +83,7 @@ async def test_bandwidth_limits_the_bytes_per_second_and_ends(pair: Pair) -> Non
 
 
 async def test_slicing_delivers_pieces_with_pauses_and_ends(pair: Pair) -> None:
-    fault = pair.proxy.apply(Slicing(piece_bytes=4, pause_ms=20))
+    fault = pair.proxy.apply(Slice(piece_bytes=4, every_ms=20))
     await pair.client.send(b"0123456789")
     pieces = [await pair.server.receive_some() for _ in range(3)]
     assert pieces == [b"0123", b"4567", b"89"]
@@ -145,7 +145,7 @@ async def test_connections_after_a_reset_fault_are_well(echoing: Proxy) -> None:
 
 async def test_refused_connects_fail_and_the_same_port_listens_again(echoing: Proxy) -> None:
     async with await Peer.connect(echoing.address) as standing:
-        fault = echoing.apply(Refused())
+        fault = echoing.apply(Refuse())
         with pytest.raises(ConnectionRefusedError):
             await Peer.connect(echoing.address)
         with pytest.raises(OSError, match="in use"), socket.socket() as other:
@@ -158,7 +158,7 @@ async def test_refused_connects_fail_and_the_same_port_listens_again(echoing: Pr
 
 
 async def test_one_of_two_refusals_is_enough(echoing: Proxy) -> None:
-    first, second = echoing.apply(Refused()), echoing.apply(Refused())
+    first, second = echoing.apply(Refuse()), echoing.apply(Refuse())
     echoing.end(first.id)
     with pytest.raises(ConnectionRefusedError):
         await Peer.connect(echoing.address)
@@ -168,7 +168,7 @@ async def test_one_of_two_refusals_is_enough(echoing: Proxy) -> None:
 
 
 async def test_half_closed_ends_one_direction_only(pair: Pair) -> None:
-    fault = pair.proxy.apply(HalfClosed(direction="downstream", after_bytes=3))
+    fault = pair.proxy.apply(HalfClose(direction="downstream", after_bytes=3))
     await pair.server.send(b"12345")
     assert await pair.client.receive_all() == b"123"
     await pair.client.send(b"still open")
@@ -200,7 +200,7 @@ async def test_connections_after_a_limit_pass_everything(echoing: Proxy) -> None
 
 
 async def test_corruption_changes_about_its_share_of_the_bytes_and_ends(pair: Pair) -> None:
-    fault = pair.proxy.apply(Corruption(share=0.1, seed=7))
+    fault = pair.proxy.apply(Corrupt(share=0.1, seed=7))
     await pair.client.send(bytes(10_000))
     received = await pair.server.receive(10_000)
     assert 800 < sum(byte != 0 for byte in received) < 1_200
@@ -212,7 +212,7 @@ async def test_corruption_changes_about_its_share_of_the_bytes_and_ends(pair: Pa
 
 async def test_the_rate_is_rolled_once_a_connection_and_seeded(echoing: Proxy) -> None:
     async def fates(seed: int) -> list[bool]:
-        fault = echoing.apply(Corruption(share=1, rate=0.5, seed=seed))
+        fault = echoing.apply(Corrupt(share=1, probability=0.5, seed=seed))
         fates = []
         for _ in range(20):
             async with await Peer.connect(echoing.address) as client:
@@ -231,14 +231,14 @@ async def test_the_rate_is_rolled_once_a_connection_and_seeded(echoing: Proxy) -
 @pytest.mark.parametrize(
     "fault",
     [
-        Latency(delay_ms=10_000, rate=0),
-        Bandwidth(bytes_per_s=1, rate=0),
-        Slicing(piece_bytes=1, pause_ms=1_000, rate=0),
-        BlackHole(rate=0),
-        Reset(rate=0),
-        HalfClosed(rate=0),
-        Limit(bytes=0, rate=0),
-        Corruption(share=1, rate=0),
+        Latency(delay_ms=10_000, probability=0),
+        Bandwidth(bytes_per_s=1, probability=0),
+        Slice(piece_bytes=1, every_ms=1_000, probability=0),
+        BlackHole(probability=0),
+        Reset(probability=0),
+        HalfClose(probability=0),
+        Limit(bytes=0, probability=0),
+        Corrupt(share=1, probability=0),
     ],
     ids=lambda fault: fault.kind,
 )
@@ -265,7 +265,7 @@ async def test_a_fault_ends_by_itself_unless_it_is_renewed(echoing: Proxy) -> No
 async def test_several_faults_act_at_once_and_end_apart(echoing: Proxy) -> None:
     async with await Peer.connect(echoing.address) as client:
         late = echoing.apply(Latency(delay_ms=60))
-        noisy = echoing.apply(Corruption(share=1, direction="upstream"))
+        noisy = echoing.apply(Corrupt(share=1, direction="upstream"))
         await client.send(b"ping")
         started_s = time.perf_counter()
         assert await client.receive(4) != b"ping"

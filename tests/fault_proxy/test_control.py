@@ -4,21 +4,28 @@ import httpx
 import pytest
 
 from fault_proxy import Latency, Match, Proxy, Status
-from fault_proxy.control import control_app
+from fault_proxy.control import proxy_control
 from tests.fault_proxy.conftest import HttpLink
 from tests.fault_proxy.peers import Peer
 from tests.fault_proxy.test_request_faults import GET
 
+TITLES = {
+    404: "Not Found",
+    405: "Method Not Allowed",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+}
+
 
 @pytest.fixture
 async def control(echoing: Proxy) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(control_app(echoing))
+    transport = httpx.ASGITransport(proxy_control(echoing))
     async with httpx.AsyncClient(transport=transport, base_url="http://control") as client:
         yield client
 
 
 async def test_a_fault_is_put_on_told_renewed_and_taken_off(control: httpx.AsyncClient) -> None:
-    document = {"kind": "latency", "delayMs": 5, "rate": 0.5, "ttlS": 60}
+    document = {"kind": "latency", "delayMs": 5, "probability": 0.5, "ttlS": 60}
     created = await control.post("/faults", json=document)
     assert created.status_code == 201
     told = created.json()
@@ -39,7 +46,7 @@ async def test_a_fault_is_put_on_told_renewed_and_taken_off(control: httpx.Async
 
 
 async def test_all_faults_are_taken_off_at_once(control: httpx.AsyncClient) -> None:
-    for kind in ("blackHole", "refused", "status"):
+    for kind in ("blackHole", "refuse", "status"):
         await control.post("/faults", json={"kind": kind})
 
     assert len((await control.get("/faults")).json()["faults"]) == 3
@@ -68,6 +75,7 @@ async def test_a_wrong_request_changes_nothing_and_gets_a_problem(
     reply = await control.request(method, path, content=body)
 
     assert reply.status_code == reply.json()["status"] == status
+    assert reply.json()["title"] == TITLES[status]
     assert reply.headers["content-type"] == "application/problem+json"
     assert (await control.get("/faults")).json() == before
 
@@ -78,7 +86,7 @@ async def test_stats_count_what_passed_and_what_was_hit(http: HttpLink) -> None:
         http.proxy.apply(Status(match=Match(path="/rates")))
         http.proxy.apply(Latency(delay_ms=0))
         replies += await client.ask(GET)
-        transport = httpx.ASGITransport(control_app(http.proxy))
+        transport = httpx.ASGITransport(proxy_control(http.proxy))
         async with httpx.AsyncClient(transport=transport, base_url="http://control") as control:
             stats = (await control.get("/stats")).json()
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fault_proxy import Delay, Drip, FailFirst, Status, Truncation
+from fault_proxy import Delay, Drip, FailFirst, Status, Truncate
 from fault_proxy.faults.effects import Cut, Ending, Noise, Pieces, TokenBucket
 from fault_proxy.faults.verdict import Hit, in_effect, judge
 
@@ -80,9 +80,13 @@ def test_noise_hits_its_share(share: float) -> None:
     assert abs(hit - n * share) <= 4 * math.sqrt(n * share * (1 - share))
 
 
-@given(seed=st.integers(), rate=st.floats(0, 1))
-def test_a_judgement_always_draws_two_numbers(seed: int, rate: float) -> None:
-    for fault in (Status(rate=rate), Delay(delay_ms=5, rate=rate), FailFirst(requests=1)):
+@given(seed=st.integers(), probability=st.floats(0, 1))
+def test_a_judgement_always_draws_two_numbers(seed: int, probability: float) -> None:
+    for fault in (
+        Status(probability=probability),
+        Delay(delay_ms=5, probability=probability),
+        FailFirst(requests=1),
+    ):
         dice, reference = random.Random(seed), random.Random(seed)
         judge("1", fault, dice, 1)
         reference.random(), reference.random()
@@ -102,7 +106,7 @@ def test_a_jittered_delay_stays_in_its_range_and_never_below_zero() -> None:
 
 def test_an_answer_of_the_proxys_own_is_neither_dripped_nor_truncated() -> None:
     faults = (
-        Truncation(),
+        Truncate(),
         Drip(),
         FailFirst(requests=1),
         Status(),
@@ -111,5 +115,5 @@ def test_an_answer_of_the_proxys_own_is_neither_dripped_nor_truncated() -> None:
     hits = [Hit(fault_id=fault.kind, fault=fault) for fault in faults]
 
     assert [hit.fault.kind for hit in in_effect(hits, body=True)] == ["delay", "failFirst"]
-    assert [hit.fault.kind for hit in in_effect(hits[:2], body=True)] == ["drip", "truncation"]
+    assert [hit.fault.kind for hit in in_effect(hits[:2], body=True)] == ["drip", "truncate"]
     assert in_effect(hits[:2], body=False) == ()

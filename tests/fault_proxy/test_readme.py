@@ -11,7 +11,7 @@ from fault_proxy import AnyFault
 from fault_proxy.faults.wire import read_fault
 
 README = (Path(fault_proxy.__file__).parent / "README.md").read_text(encoding="utf-8")
-TOLD_FOR_ALL = {"kind", "name", "seed", "ttl_s", "direction", "rate", "match"}
+TOLD_FOR_ALL = {"kind", "name", "seed", "ttl_s", "direction", "probability", "match"}
 
 
 @pytest.mark.parametrize("fault", get_args(AnyFault), ids=lambda fault: fault.__name__)

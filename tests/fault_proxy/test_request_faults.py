@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from fault_proxy import Delay, Drip, FailFirst, Match, Status, Truncation
+from fault_proxy import Delay, Drip, FailFirst, Match, Status, Truncate
 from fault_proxy.faults.documents import AnyRequestFault
 from tests.fault_proxy.conftest import HttpLink, Pair
 from tests.fault_proxy.peers import HttpService, Peer
@@ -42,6 +42,19 @@ async def test_a_status_answers_in_place_of_upstream_and_ends(http: HttpLink) ->
 
         http.proxy.end(fault.id)
         assert await client.ask(GET) == HttpService.REPLY
+
+
+@pytest.mark.parametrize(
+    ("number", "phrase"), [(422, "Unprocessable Content"), (503, "Service Unavailable")]
+)
+async def test_a_status_comes_with_its_name_in_rfc_9110(
+    number: int, phrase: str, http: HttpLink
+) -> None:
+    http.proxy.apply(Status(status=number))
+    async with await Peer.connect(http.proxy.address) as client:
+        reply = await client.ask(GET)
+    assert reply.startswith(f"HTTP/1.1 {number} {phrase}\r\n".encode())
+    assert json.loads(reply.partition(b"\r\n\r\n")[2])["title"] == phrase
 
 
 @pytest.mark.parametrize("request_", [POST, CHUNKED], ids=["length", "chunked"])
@@ -103,7 +116,7 @@ async def test_a_delayed_reply_goes_on_when_the_fault_ends(http: HttpLink) -> No
 
 
 async def test_a_drip_sends_the_body_in_pieces_and_ends(http: HttpLink) -> None:
-    fault = http.proxy.apply(Drip(piece_bytes=10, pause_ms=30))
+    fault = http.proxy.apply(Drip(piece_bytes=10, every_ms=30))
     async with await Peer.connect(http.proxy.address) as client:
         await client.send(GET)
         head_size = len(HttpService.REPLY) - len(HttpService.BODY) + len(b"X-Chaos: drip\r\n")
@@ -117,7 +130,7 @@ async def test_a_drip_sends_the_body_in_pieces_and_ends(http: HttpLink) -> None:
 
 
 async def test_a_drip_stops_where_the_fault_ends(http: HttpLink) -> None:
-    fault = http.proxy.apply(Drip(piece_bytes=1, pause_ms=60_000))
+    fault = http.proxy.apply(Drip(piece_bytes=1, every_ms=60_000))
     async with await Peer.connect(http.proxy.address) as client:
         await client.send(GET)
         await client.receive(len(HttpService.REPLY) - len(HttpService.BODY) + 15)
@@ -130,12 +143,12 @@ async def test_a_drip_stops_where_the_fault_ends(http: HttpLink) -> None:
 async def test_a_truncated_reply_closes_the_connection_before_its_end(
     keep_bytes: int, http: HttpLink
 ) -> None:
-    fault = http.proxy.apply(Truncation(keep_bytes=keep_bytes))
+    fault = http.proxy.apply(Truncate(keep_bytes=keep_bytes))
     async with await Peer.connect(http.proxy.address) as client:
         await client.send(GET)
         reply = await client.receive_all()
     kept = min(keep_bytes, len(HttpService.BODY) - 1)
-    assert marks(reply) == [b"truncation"]
+    assert marks(reply) == [b"truncate"]
     assert reply.partition(b"\r\n\r\n")[2] == HttpService.BODY[:kept]
 
     http.proxy.end(fault.id)
@@ -143,7 +156,7 @@ async def test_a_truncated_reply_closes_the_connection_before_its_end(
         assert await client.ask(GET) == HttpService.REPLY
 
 
-@pytest.mark.parametrize("fault", [Drip(), Truncation()], ids=["drip", "truncation"])
+@pytest.mark.parametrize("fault", [Drip(), Truncate()], ids=["drip", "truncate"])
 async def test_a_reply_without_a_body_is_neither_touched_nor_marked(
     fault: AnyRequestFault, http: HttpLink
 ) -> None:
@@ -188,7 +201,7 @@ async def test_only_requests_that_match_are_touched(http: HttpLink) -> None:
 
 async def test_the_rate_is_rolled_once_a_request_and_seeded(http: HttpLink) -> None:
     async def fates(seed: int) -> list[bytes]:
-        fault = http.proxy.apply(Status(rate=0.5, seed=seed))
+        fault = http.proxy.apply(Status(probability=0.5, seed=seed))
         async with await Peer.connect(http.proxy.address) as client:
             replies = [await client.ask(GET) for _ in range(30)]
         http.proxy.end(fault.id)
@@ -205,11 +218,11 @@ async def test_the_rate_is_rolled_once_a_request_and_seeded(http: HttpLink) -> N
 @pytest.mark.parametrize(
     "fault",
     [
-        Status(rate=0),
-        Delay(delay_ms=10_000, rate=0),
+        Status(probability=0),
+        Delay(delay_ms=10_000, probability=0),
         Delay(delay_ms=0),
-        Drip(rate=0),
-        Truncation(rate=0),
+        Drip(probability=0),
+        Truncate(probability=0),
     ],
     ids=lambda fault: fault.kind,
 )

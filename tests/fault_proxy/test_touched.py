@@ -8,16 +8,16 @@ import pytest
 from fault_proxy import (
     Bandwidth,
     BlackHole,
-    Corruption,
+    Corrupt,
     Delay,
-    HalfClosed,
+    HalfClose,
     Latency,
     Limit,
     Match,
     Proxy,
-    Refused,
+    Refuse,
     Reset,
-    Slicing,
+    Slice,
     Status,
 )
 from fault_proxy.faults.documents import AnyByteFault, AnyFault
@@ -40,13 +40,13 @@ async def until(is_so: Callable[[], bool]) -> None:
     [
         Latency(delay_ms=1),
         Bandwidth(bytes_per_s=100),
-        Slicing(piece_bytes=10),
+        Slice(piece_bytes=10),
         BlackHole(),
         Reset(),
         Reset(after_bytes=100),
-        HalfClosed(after_bytes=100),
+        HalfClose(after_bytes=100),
         Limit(bytes=100),
-        Corruption(share=0.5),
+        Corrupt(share=0.5),
     ],
     ids=lambda fault: fault.kind,
 )
@@ -66,14 +66,14 @@ async def test_a_connection_is_touched_once_something_was_done_to_it(
     "fault",
     [
         Latency(delay_ms=0),
-        Latency(delay_ms=100, rate=0),
+        Latency(delay_ms=100, probability=0),
         Bandwidth(bytes_per_s=10**9),
-        Slicing(piece_bytes=2**20, pause_ms=1),
+        Slice(piece_bytes=2**20, every_ms=1),
         Reset(after_bytes=10**9),
         Reset(after_ms=600_000),
-        HalfClosed(after_bytes=10**9),
+        HalfClose(after_bytes=10**9),
         Limit(bytes=10**9),
-        Corruption(share=1e-9),
+        Corrupt(share=1e-9),
     ],
     ids=lambda fault: fault.kind,
 )
@@ -129,7 +129,7 @@ async def test_a_connection_that_its_client_has_left_stands_no_more(echoing: Pro
     [
         (Status(match=Match(path="/rates")), (2, 2)),
         (Status(match=Match(path="/typo")), (0, 0)),
-        (Status(rate=0), (2, 0)),
+        (Status(probability=0), (2, 0)),
         (Delay(delay_ms=0), (2, 0)),
     ],
     ids=["met", "never met", "probability 0", "no delay"],
@@ -158,6 +158,6 @@ async def test_a_fault_of_requests_touches_nothing_where_nobody_speaks_http(echo
 
 
 async def test_nobody_can_count_those_who_are_refused(echoing: Proxy) -> None:
-    told = echoing.tell(echoing.apply(Refused()))
+    told = echoing.tell(echoing.apply(Refuse()))
 
     assert (told["arrived"], told["touched"]) == (None, None)

@@ -5,18 +5,18 @@ import pytest
 from fault_proxy import (
     Bandwidth,
     BlackHole,
-    Corruption,
+    Corrupt,
     Delay,
     Drip,
-    HalfClosed,
+    HalfClose,
     Latency,
     Limit,
     Match,
     Proxy,
     Reset,
-    Slicing,
+    Slice,
     Status,
-    Truncation,
+    Truncate,
 )
 from fault_proxy.faults.documents import AnyFault
 from tests.fault_proxy import streams
@@ -24,18 +24,18 @@ from tests.fault_proxy.conftest import Pair
 from tests.fault_proxy.peers import Peer, Upstream
 
 AT_RATE_0: tuple[AnyFault, ...] = (
-    Latency(delay_ms=10_000, rate=0),
-    Bandwidth(bytes_per_s=1, rate=0),
-    Slicing(piece_bytes=1, rate=0),
-    BlackHole(rate=0),
-    Reset(rate=0),
-    HalfClosed(rate=0),
-    Limit(bytes=0, rate=0),
-    Corruption(share=1, rate=0),
-    Status(rate=0),
-    Delay(delay_ms=10_000, rate=0),
-    Drip(rate=0),
-    Truncation(rate=0),
+    Latency(delay_ms=10_000, probability=0),
+    Bandwidth(bytes_per_s=1, probability=0),
+    Slice(piece_bytes=1, probability=0),
+    BlackHole(probability=0),
+    Reset(probability=0),
+    HalfClose(probability=0),
+    Limit(bytes=0, probability=0),
+    Corrupt(share=1, probability=0),
+    Status(probability=0),
+    Delay(delay_ms=10_000, probability=0),
+    Drip(probability=0),
+    Truncate(probability=0),
 )
 
 
@@ -57,7 +57,7 @@ async def test_random_streams_pass_unchanged_where_time_alone_is_changed() -> No
     def apply_some(proxy: Proxy) -> None:
         proxy.apply(Latency(delay_ms=5, jitter_ms=5))
         proxy.apply(Bandwidth(bytes_per_s=50_000_000))
-        proxy.apply(Slicing(piece_bytes=100_000, pause_ms=1))
+        proxy.apply(Slice(piece_bytes=100_000, every_ms=1))
         proxy.apply(Status(match=Match(path="/never")))
 
     assert (await streams.run(30, seed=3, prepare=apply_some)).total() == 30

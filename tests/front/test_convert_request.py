@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from front import FrontSettings, create_app
 from front.convert_request import Amount, Code, ConvertRequest, Raw, convert_request
 from front.converter import Answer
-from service_defaults import install_problems
+from service_defaults.problems import install_problems
 
 AN_ANSWER = Answer(result=Decimal("4120.31"), rate=Decimal("41.2031"), source="fresh", age_s=0)
 

@@ -2,7 +2,7 @@ import pytest
 
 from front.settings import FrontSettings
 from resilience import BreakerSettings, Policies, RetrySettings
-from service_defaults import SettingsError, read_settings
+from service_defaults.settings import SettingsError, read_settings
 from tests.service_process import start
 
 

@@ -3,11 +3,23 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-COLUMNS = (
-    *("started_utc", "fault", "client", "repeat", "requests", "tasks", "fresh", "stale", "error"),
-    *("mean_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms", "requests_per_s", "duration_s"),
-    *("attempts", "attempts_per_request", "touched", "share_hit", "share_asked", "note"),
+from lab.results.figures import figure_names
+from lab.results.outline import FaultOutline, Outline, RowOutline
+
+OUTLINE = Outline(
+    title="",
+    classes=("fresh", "stale"),
+    conditions=(
+        *(
+            RowOutline(name=name, faults=(FaultOutline(label="chaos at rates", asked_share=share),))
+            for name, share in (("30 % replies 500", 0.3), ("70 % replies 500", 0.7))
+        ),
+        RowOutline(
+            name="500 ms delay", faults=(FaultOutline(label="chaos at rates", asked_share=None),)
+        ),
+    ),
 )
+COLUMNS = ("started_utc", "fault", "client", "repeat", *figure_names(OUTLINE), "note")
 
 
 def run(fault: str, client: str, **figures: float | str) -> dict[str, str]:

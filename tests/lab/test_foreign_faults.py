@@ -7,9 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from lab.fault_kinds import ChaosFault, ExtensionFault, Fault, LinkFault, ProcessFault
-from lab.marks import strange_mark
-from lab.system import Link
+from lab.run.checks import strange_mark
+from lab.run.play import FaultsOn, Played
+from lab.spec.extensions import ExtensionFault
+from lab.spec.fault_documents import ChaosFault, LinkFault
+from lab.spec.faults import Fault, ProcessFault
+from lab.spec.system import Link
 from loadgen import Sample, Samples
 from tests.lab.small_experiment import EXPERIMENT, LabProcess, rows, run_lab, write_experiment
 
@@ -217,7 +220,8 @@ def marked(*marks: str) -> Samples:
 
 def strange(marks: Iterable[str], *faults: Fault, names_its_marks: bool = True) -> str:
     injectors: Any = {"rates": Known(names_its_marks=names_its_marks)}
-    return strange_mark(marked(*marks), faults, injectors)
+    on = FaultsOn(name="sick", faults=faults, since_applied=(), in_run=(), are_still_on=True)
+    return strange_mark(Played(parts={"": marked(*marks)}, faults=[on]), injectors)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import NoValidData
-from lab.steady_state import check_steady_state
+from lab.run.checks import check_steady_state
 from loadgen import RunReport, Sample, Samples
 from tests.lab.small_experiment import EXPERIMENT, LabProcess, rows, run_lab, write_experiment
 

@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from lab.cli import main
-from lab.hosts import is_this_machine
 
 SYSTEM = "services: {api: {url: 'http://%s/v1', ready: /health}}\n"
 EXPERIMENT = """\
@@ -14,18 +13,6 @@ outcome: {json: a, classes: [b]}
 clients: {direct: {}}
 faults: {none: []}
 """
-
-
-@pytest.mark.parametrize(
-    ("host", "is_here"),
-    [
-        *[(host, True) for host in ("localhost", "api.localhost", "127.0.0.1", "127.8.9.1", "::1")],
-        *[(host, False) for host in ("example.com", "localhost.example.com", "10.0.0.1")],
-        *[(host, False) for host in ("0.0.0.0", "127.0.0.1.example.com", "::", "")],  # noqa: S104
-    ],
-)
-def test_only_loopback_is_this_machine(host: str, is_here: bool) -> None:
-    assert is_this_machine(host) is is_here
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "up"])

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chaos import ChaosDocument, ChaosMiddleware
 from lab.errors import NoValidData
 from lab.injector import FIELDS, Injector
-from lab.touches import Touches
+from lab.results.touches import Touches
 
 HALF = {"failure": 0.5, "seed": 7, "ttlS": 5.0}
 URL = "http://rates/chaos"

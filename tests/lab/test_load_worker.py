@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from lab.engine import counts_of_cut_short, in_words
-from lab.load_worker import start_load_worker
+from lab.run.engine import counts_of_cut_short, in_words, start_engine
 from loadgen import Closed, Load, Open, Request, Samples, Stage, StatusRule
 from tests.loadgen import zoo
 from tests.loadgen.zoo import badly_behaved
@@ -17,8 +16,8 @@ OK = StatusRule(statuses={"2xx": "ok"})
 async def cancel_once(served: int, load: Load, seen: list[bytes]) -> Samples:
     """Send *load* until the server has seen so many requests; return what was cut short."""
     samples = Samples()
-    async with start_load_worker() as worker:
-        sending = asyncio.ensure_future(worker.send(load, on_finished=lambda _: None, into=samples))
+    async with start_engine(None) as engine:
+        sending = asyncio.ensure_future(engine.send(load, on_finished=lambda _: None, into=samples))
         async with asyncio.timeout(40):
             while len(seen) < served:  # noqa: ASYNC110 - a server's list has no event
                 await asyncio.sleep(0.01)

@@ -1,11 +1,14 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lab.experiment import Client, Condition, Experiment, Load, Override, Request
-from lab.plan import Selection, SelectionError, parse_selection, plan
-from lab.system import System
+from lab.run.plan import Selection, SelectionError, parse_selection, plan
+from lab.spec.clients import Client
+from lab.spec.expectations import Override
+from lab.spec.experiment import Experiment
+from lab.spec.faults import Condition
+from lab.spec.load import Load, Request
+from lab.spec.system import System
 from loadgen import JsonFieldRule
 
 EXPERIMENT = Experiment(
@@ -36,7 +39,7 @@ def test_conditions_come_in_the_order_of_the_file_and_in_each_the_clients() -> N
 def test_an_override_changes_only_its_numbers_in_only_its_cells() -> None:
     overrides = (Override(fault="none", client="raw", requests=8, warmup=0),)
 
-    cells = plan(replace(EXPERIMENT, overrides=overrides))
+    cells = plan(EXPERIMENT.model_copy(update={"overrides": overrides}))
 
     assert [(c.requests, c.tasks, c.repeats, c.warmup) for c in cells] == [
         (200, 4, 5, 1),
@@ -52,7 +55,7 @@ def test_an_override_may_put_a_duration_in_place_of_requests_and_a_rate_in_place
         Override(fault="none", rate_per_s=50),
     )
 
-    cells = plan(replace(EXPERIMENT, overrides=overrides))
+    cells = plan(EXPERIMENT.model_copy(update={"overrides": overrides}))
 
     assert [(c.requests, c.duration_s, c.tasks, c.rate_per_s) for c in cells] == [
         (200, None, None, 50),
@@ -71,13 +74,15 @@ def test_an_override_may_put_a_duration_in_place_of_requests_and_a_rate_in_place
 def test_a_later_override_goes_over_an_earlier_one() -> None:
     overrides = (Override(requests=10, tasks=1), Override(client="raw", requests=20))
 
-    cells = plan(replace(EXPERIMENT, overrides=overrides))
+    cells = plan(EXPERIMENT.model_copy(update={"overrides": overrides}))
 
     assert [(c.requests, c.tasks) for c in cells] == [(10, 1), (20, 1), (10, 1), (20, 1)]
 
 
 def test_repeats_asked_for_go_over_every_override() -> None:
-    cells = plan(replace(EXPERIMENT, overrides=(Override(client="raw", repeats=1),)), repeats=2)
+    cells = plan(
+        EXPERIMENT.model_copy(update={"overrides": (Override(client="raw", repeats=1),)}), repeats=2
+    )
 
     assert {cell.repeats for cell in cells} == {2}
 

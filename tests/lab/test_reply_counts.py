@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.reply_counts import ReplyCounts, disagreement
+from lab.run.reply_counts import ReplyCounts, disagreement
 from loadgen import Sample, Samples
 from tests.lab.small_experiment import rows, run_lab, write_experiment
 
@@ -41,7 +41,7 @@ def test_a_count_differs_if_neither_the_samples_nor_a_lost_reply_account_for_it(
 ) -> None:
     before = ReplyCounts(service="front", by_class={"fresh": 10, "stale": 4})
     after = ReplyCounts(service="front", by_class={"fresh": 10 + counted, "stale": 4})
-    found = disagreement(before, after, samples_of(*endings))
+    found = disagreement(before, after, [samples_of(*endings)])
 
     fresh = endings.count(WELL)
     says = f"front counted {counted} fresh replies, the load {fresh}"
@@ -51,8 +51,8 @@ def test_a_count_differs_if_neither_the_samples_nor_a_lost_reply_account_for_it(
 def test_nothing_is_said_of_a_service_that_does_not_tell() -> None:
     told = ReplyCounts(service="front", by_class={"fresh": 9})
 
-    assert disagreement(None, told, samples_of(WELL)) == ""
-    assert disagreement(told, None, samples_of(WELL)) == ""
+    assert disagreement(None, told, [samples_of(WELL)]) == ""
+    assert disagreement(told, None, [samples_of(WELL)]) == ""
 
 
 MISCOUNTING = """\

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.estimate import Estimate, in_words
-from lab.files import read_experiment
-from lab.loads import with_query
-from lab.manifest import plain
-from lab.plan import plan
 from lab.ports import free_port
-from lab.record import ResultFolder, RunRow
-from loadgen import Summary
-from tests.lab.files import folder
-from tests.lab.small_experiment import EXPERIMENT, write_experiment
+from lab.results.manifest import plain
+from lab.results.record import ResultFolder, Run
+from lab.run.loads import with_query
+from lab.run.plan import plan
+from lab.run.progress import Estimate, in_words
+from lab.spec.reading import read_experiment
+from tests.lab.runs_file import OUTLINE
+from tests.lab.small_experiment import EXPERIMENT, rows, write_experiment
+from tests.lab.spec import folder
 
 
 def test_ports_are_free_distinct_and_below_the_ephemeral_range() -> None:
@@ -64,7 +64,7 @@ def test_time_left_is_learned_from_the_cells_own_runs(tmp_path: Path) -> None:
     cells = plan(experiment)
     estimate = Estimate(experiment, cells)
     before = estimate.left_s(len(cells) - 1, loads_done=1)
-    estimate.add_run("killed", "direct", 10.0)
+    estimate.add_run(cells[-1], 10.0)
 
     assert before == pytest.approx(2 * 1.0)
     assert estimate.left_s(len(cells) - 1, loads_done=1) == pytest.approx(2 * 10.0)
@@ -106,33 +106,14 @@ def test_results_of_the_same_second_stand_side_by_side(tmp_path: Path) -> None:
     assert (tmp_path / "x" / "latest").resolve() == second.path.resolve()
 
 
-def test_one_attempt_for_ten_million_requests_is_not_none_in_the_file() -> None:
-    requests = 10_000_000
-    summary = Summary(
-        requests=requests,
-        counts={"ok": requests, "error": 0},
-        mean_ms=1.23456,
-        p50_ms=1,
-        p95_ms=None,
-        p99_ms=None,
-        max_ms=2,
-        requests_per_s=0.0004,
-        duration_s=1,
-    )
-    row = RunRow(
-        started=datetime(2026, 11, 29, tzinfo=UTC),
-        fault="none",
-        client="raw",
-        repeat=1,
-        tasks=4,
-        summary=summary,
-        attempts=1,
-    )
+def test_one_attempt_for_ten_million_requests_is_not_none_in_the_file(tmp_path: Path) -> None:
+    figures = {"attempts_per_request": 1e-7, "requests_per_s": 0.0004, "mean_ms": 1.23456}
+    run = Run(datetime(2026, 11, 29, tzinfo=UTC), "raw", 1)
+    ResultFolder(tmp_path).add_run(run, OUTLINE, {"none": figures}, {})
 
-    values = row.values()
-
-    assert (values["attempts_per_request"], values["requests_per_s"]) == (1e-7, 0.0004)
-    assert values["mean_ms"] == 1.235
+    [row] = rows(tmp_path / "runs.csv")
+    assert (float(row["attempts_per_request"]), row["requests_per_s"]) == (1e-7, "0.0004")
+    assert row["mean_ms"] == "1.235"
 
 
 def test_the_manifest_holds_the_whole_experiment_as_json(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.experiment import Client, Condition
-from lab.plan import Cell
-from lab.summary import RunsError, Spread, summarise, write_summary
-from tests.lab.runs_file import run, table184_rows, write_runs
-
-CLASSES = ("fresh", "stale")
+from lab.results.outline import PlannedCell
+from lab.results.summary import RunsError, Spread, summarise, write_summary
+from tests.lab.runs_file import OUTLINE, run, table184_rows, write_runs
 
 
 def _runs(folder: Path, *rows: dict[str, str]) -> Path:
@@ -22,7 +20,7 @@ def test_a_cell_is_the_median_of_its_runs_with_the_smallest_and_the_largest(
 ) -> None:
     rows = [run("none", "raw", fresh=fresh, stale=200 - fresh) for fresh in (190, 200, 197)]
 
-    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
+    [cell] = summarise(_runs(tmp_path, *rows), OUTLINE, is_whole=False)
 
     assert (cell.name, cell.requests, cell.runs) == ("none / raw", 200, 3)
     assert cell.figures["fresh"] == Spread(median=197, low=190, high=200)
@@ -32,7 +30,7 @@ def test_a_cell_is_the_median_of_its_runs_with_the_smallest_and_the_largest(
 def test_an_even_number_of_runs_has_the_middle_of_the_middle_two(tmp_path: Path) -> None:
     rows = [run("none", "raw", mean_ms=mean) for mean in (1, 2, 4, 100)]
 
-    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
+    [cell] = summarise(_runs(tmp_path, *rows), OUTLINE, is_whole=False)
 
     assert cell.figures["mean_ms"].median == 3
 
@@ -40,7 +38,7 @@ def test_an_even_number_of_runs_has_the_middle_of_the_middle_two(tmp_path: Path)
 def test_a_marked_run_is_counted_apart_and_never_averaged_in(tmp_path: Path) -> None:
     rows = [run("none", "raw", fresh=200), run("none", "raw", fresh=3, note="cut short")]
 
-    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
+    [cell] = summarise(_runs(tmp_path, *rows), OUTLINE, is_whole=False)
 
     assert (cell.runs, cell.marked) == (1, 1)
     assert cell.figures["fresh"] == Spread(median=200, low=200, high=200)
@@ -49,38 +47,17 @@ def test_a_marked_run_is_counted_apart_and_never_averaged_in(tmp_path: Path) -> 
 def test_what_is_not_available_has_no_figure(tmp_path: Path) -> None:
     rows = [run("none", "raw", fresh=200, attempts_per_request="")]
 
-    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
+    [cell] = summarise(_runs(tmp_path, *rows), OUTLINE, is_whole=False)
 
     assert "attempts_per_request" not in cell.figures
     assert "error" in cell.figures
 
 
-@pytest.mark.parametrize(("requests", "has_p95", "has_p99"), [(19, 0, 0), (20, 1, 0), (100, 1, 1)])
-def test_percentiles_are_shown_only_where_the_sample_carries_them(
-    tmp_path: Path, requests: int, has_p95: int, has_p99: int
-) -> None:
-    rows = [run("none", "raw", requests=requests, p95_ms=5, p99_ms=6)]
-
-    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
-
-    assert ("p95_ms" in cell.figures, "p99_ms" in cell.figures) == (has_p95, has_p99)
-
-
 def test_a_planned_cell_without_runs_is_there_and_says_so(tmp_path: Path) -> None:
-    cells = [
-        Cell(
-            condition=Condition(name=name),
-            client=Client(name="raw"),
-            requests=200,
-            tasks=4,
-            repeats=5,
-            warmup=0,
-        )
-        for name in ("none", "500 ms delay")
-    ]
+    cells = tuple(PlannedCell(fault=name, client="raw") for name in ("none", "500 ms delay"))
 
     first, second = summarise(
-        _runs(tmp_path, run("500 ms delay", "raw", fresh=1)), classes=CLASSES, cells=cells
+        _runs(tmp_path, run("500 ms delay", "raw", fresh=1)), replace(OUTLINE, cells=cells)
     )
 
     assert (first.name, first.runs, dict(first.figures)) == ("none / raw", 0, {})
@@ -94,7 +71,7 @@ def test_a_share_is_taken_in_each_run_of_its_own_requests(tmp_path: Path) -> Non
         run("none", "raw", requests=10, fresh=6),
     ]
 
-    [cell] = summarise(_runs(tmp_path, *rows), classes=CLASSES)
+    [cell] = summarise(_runs(tmp_path, *rows), OUTLINE, is_whole=False)
 
     assert cell.shares["fresh"] == Spread(median=0.6, low=0.5, high=1)
     assert cell.requests == 100
@@ -102,7 +79,7 @@ def test_a_share_is_taken_in_each_run_of_its_own_requests(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["null", "NA", "007", "1e3", "True"])
 def test_a_condition_keeps_its_name_whatever_it_looks_like(tmp_path: Path, name: str) -> None:
-    [cell] = summarise(_runs(tmp_path, run(name, "raw", fresh=1)), classes=CLASSES)
+    [cell] = summarise(_runs(tmp_path, run(name, "raw", fresh=1)), OUTLINE, is_whole=False)
 
     assert cell.fault == name
 
@@ -116,7 +93,7 @@ def test_the_median_lies_within_the_spread_whatever_the_order(
     spreads = []
     for order in (fresh, sorted(fresh)):
         path = _runs(folder, *(run("none", "raw", fresh=each) for each in order))
-        [cell] = summarise(path, classes=CLASSES)
+        [cell] = summarise(path, OUTLINE, is_whole=False)
         spreads.append(cell.figures["fresh"])
 
     assert spreads[0] == spreads[1]
@@ -131,23 +108,21 @@ def test_a_file_that_holds_no_runs_is_refused_in_one_line(tmp_path: Path, conten
     path.write_text(content)
 
     with pytest.raises(RunsError, match="is no file of runs") as raised:
-        summarise(path, classes=CLASSES)
+        summarise(path, OUTLINE, is_whole=False)
 
     assert len(str(raised.value).splitlines()) == 1
 
 
 def test_a_figure_that_is_no_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunsError, match="many"):
-        summarise(_runs(tmp_path, run("none", "raw", fresh="many")), classes=CLASSES)
+        summarise(_runs(tmp_path, run("none", "raw", fresh="many")), OUTLINE, is_whole=False)
 
 
-def test_the_summary_file_has_each_figure_with_its_ends_and_is_never_overwritten(
-    tmp_path: Path,
-) -> None:
-    summaries = summarise(_runs(tmp_path, *table184_rows()), classes=CLASSES)
+def test_the_summary_file_has_each_figure_with_its_ends(tmp_path: Path) -> None:
+    summaries = summarise(_runs(tmp_path, *table184_rows()), OUTLINE, is_whole=False)
     path = tmp_path / "summary.csv"
 
-    write_summary(summaries, path, classes=CLASSES)
+    write_summary(summaries, path, OUTLINE)
 
     assert b"\r" not in path.read_bytes()
     with path.open(encoding="utf-8", newline="") as file:
@@ -158,5 +133,3 @@ def test_the_summary_file_has_each_figure_with_its_ends_and_is_never_overwritten
     assert (sick["requests"], sick["runs"]) == ("200", "5")
     assert (sick["fresh"], sick["fresh_min"], sick["fresh_max"]) == ("195", "192", "199")
     assert (rows[-1]["p95_ms"], rows[-1]["mean_ms"]) == ("", "10012.4")
-    with pytest.raises(FileExistsError):
-        write_summary(summaries, path, classes=CLASSES)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.experiment import Client
-from lab.files import read_experiment
-from lab.plan import Selection, plan
 from lab.reports import LANGUAGES, Report, render_markdown
-from lab.summary import CellSummary, Spread
-from lab.sweep import SweepRow, sweep_rows, write_sweep
-from tests.lab.files.folder import EXPERIMENT, write_folder
+from lab.results.outline import ClientOutline, Outline
+from lab.results.summary import CellSummary, Spread
+from lab.results.sweep import SweepRow, sweep_rows, write_sweep
+from lab.run.plan import Selection, plan
+from lab.spec.reading import read_experiment
+from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 CLASSES = ("fresh", "stale")
 SWEEP = """\
@@ -47,10 +47,10 @@ def cell(number: int, figures: Figures | None, fault: str = "sick") -> CellSumma
 
 def rows_of(*cells: CellSummary) -> tuple[SweepRow, ...]:
     clients = [
-        Client(name=name, sweep="policy", settings={"retries": name.rpartition("=")[2]})
+        ClientOutline(name=name, sweep="policy", settings={"retries": name.rpartition("=")[2]})
         for name in dict.fromkeys(cell.client for cell in cells)
     ]
-    return sweep_rows(cells, [Client(name="raw"), *clients], classes=CLASSES)
+    return sweep_rows(cells, [ClientOutline(name="raw"), *clients], classes=CLASSES)
 
 
 def unbeaten(*figures: Figures | None) -> list[int]:
@@ -151,7 +151,8 @@ def test_the_file_and_the_page_of_a_sweep_have_its_settings_in_columns(tmp_path:
     cells = (cell(0, (0.9, 10.26, 20, 1)), cell(2, (0.95, 12, 200, 1.254)), cell(5, None))
     rows = rows_of(*cells)
     write_sweep(rows, tmp_path / "sweep.csv", classes=CLASSES)
-    report = Report(title="A sweep", classes=CLASSES, summaries=cells, sweep=rows)
+    outline = Outline(title="A sweep", classes=CLASSES)
+    report = Report(outline=outline, summaries=cells, sweep=rows)
 
     page = render_markdown(report, LANGUAGES["en"])
 
@@ -173,7 +174,9 @@ def test_one_error_in_50_000_is_seen_in_the_tables_of_a_sweep(tmp_path: Path) ->
     write_sweep(rows, tmp_path / "sweep.csv", classes=CLASSES)
 
     page = render_markdown(
-        Report(title="", classes=CLASSES, summaries=(some, none, varied), sweep=rows),
+        Report(
+            outline=Outline(title="", classes=CLASSES), summaries=(some, none, varied), sweep=rows
+        ),
         LANGUAGES["en"],
     )
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import Experiment
-from lab.files import read_experiment
-from lab.plan import plan
-from tests.lab.files.folder import SYSTEM
+from lab.run.plan import plan
+from lab.spec.experiment import Experiment
+from lab.spec.reading import read_experiment
+from tests.lab.spec.folder import SYSTEM
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 SPEED = ("mean_ms", "requests_per_s")

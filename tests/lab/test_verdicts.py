@@ -1,8 +1,9 @@
 import pytest
 
-from lab.experiment import Comparison, Expectation, PublishedFigure
-from lab.summary import CellSummary, Spread
-from lab.verdicts import Agreement, Verdict, check, judge
+from lab.results.outline import Outline
+from lab.results.summary import CellSummary, Spread
+from lab.results.verdicts import Agreement, Verdict, check, judge
+from lab.spec.expectations import Comparison, Expectation, PublishedFigure
 
 
 def _summary(fault: str, client: str, **medians: float) -> CellSummary:
@@ -11,6 +12,10 @@ def _summary(fault: str, client: str, **medians: float) -> CellSummary:
     return CellSummary(
         fault=fault, client=client, requests=200, runs=5, figures=figures, shares=shares
     )
+
+
+def outline_of(*expectations: Expectation) -> Outline:
+    return Outline(title="", classes=("fresh",), expectations=expectations)
 
 
 def _published(fault: str, client: str, figure: str = "fresh") -> PublishedFigure:
@@ -71,7 +76,9 @@ def test_an_expectation_compares_the_median_with_its_bound(
 ) -> None:
     expectation = Expectation(figure="mean_ms", comparison=comparison, value=5)
 
-    outcomes = [check([_summary("none", "raw", mean_ms=v)], [expectation])[0] for v in (4, 5, 6)]
+    outcomes = [
+        check([_summary("none", "raw", mean_ms=v)], outline_of(expectation))[0] for v in (4, 5, 6)
+    ]
 
     assert [outcome.holds for outcome in outcomes] == [below, equal, above]
 
@@ -79,7 +86,7 @@ def test_an_expectation_compares_the_median_with_its_bound(
 def test_a_share_is_held_against_a_share() -> None:
     share = Expectation(figure="fresh", comparison="==", value=0.965, is_share=True)
 
-    [outcome] = check([_summary("none", "raw", fresh=193)], [share])
+    [outcome] = check([_summary("none", "raw", fresh=193)], outline_of(share))
 
     assert (outcome.value, outcome.holds) == (0.965, True)
 
@@ -92,9 +99,9 @@ def test_an_expectation_is_checked_in_every_cell_that_it_speaks_of() -> None:
         expectation = Expectation(
             figure="error", comparison="==", value=0, fault=fault, client=client
         )
-        return [f"{o.fault} {o.client}" for o in check(summaries, [expectation])]
+        return [f"{o.fault} {o.client}" for o in check(summaries, outline_of(expectation))]
 
-    assert len(check(summaries, [error_free])) == 4
+    assert len(check(summaries, outline_of(error_free))) == 4
     assert checked("none", None) == ["none a", "none b"]
     assert checked(None, "b") == ["none b", "sick b"]
     assert checked("sick", "a") == ["sick a"]
@@ -102,7 +109,8 @@ def test_an_expectation_is_checked_in_every_cell_that_it_speaks_of() -> None:
 
 def test_an_expectation_without_data_does_not_hold() -> None:
     [outcome] = check(
-        [_summary("none", "raw")], [Expectation(figure="error", comparison=">=", value=0)]
+        [_summary("none", "raw")],
+        outline_of(Expectation(figure="error", comparison=">=", value=0)),
     )
 
     assert (outcome.value, outcome.holds) == (None, False)

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.files import read_experiment
-from lab.plan import plan
-from lab.volume import table_in_words, timeline_in_words
-from tests.lab.files.folder import EXPERIMENT, write_folder
+from lab.run.plan import in_words, plan
+from lab.spec.reading import read_experiment
+from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 SIZE = "  requests: 200\n  tasks: 4\n"
 WITHOUT_BOUNDS = EXPERIMENT[: EXPERIMENT.index("override:")]
@@ -19,9 +18,7 @@ timeline: {duration: 10 s, bursts: [{at: 0 s, requests: 7}, {at: 5 s}]}
 
 def words(folder: Path, text: str, *, repeats: int | None = None) -> str:
     experiment = read_experiment(write_folder(folder, experiment=text))
-    if experiment.timeline is not None:
-        return timeline_in_words(experiment, experiment.timeline, runs=3)
-    return table_in_words(experiment, plan(experiment, repeats=repeats))
+    return in_words(experiment, plan(experiment, repeats=repeats))
 
 
 def test_warm_up_and_steady_state_are_counted_apart(tmp_path: Path) -> None:
@@ -67,7 +64,7 @@ def test_what_is_sent_for_a_time_is_told_of_in_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size", "timeline", "says"),
-    [("", RATE, "1560 requests: 1500"), (SIZE, BURSTS, "681 requests: 621")],
+    [("", RATE, "2080 requests: 2000"), (SIZE, BURSTS, "908 requests: 828")],
 )
 def test_a_timeline_has_a_steady_state_before_each_run(
     tmp_path: Path, size: str, timeline: str, says: str
@@ -75,6 +72,6 @@ def test_a_timeline_has_a_steady_state_before_each_run(
     text = WITHOUT_BOUNDS.replace(SIZE, size).replace("warmup: 1\n", "")
     text = text[: text.index("faults:")] + timeline
 
-    assert words(tmp_path, text) == (
-        f"a timeline of 10 s, 0 events, 3 runs; {says} measured, 60 in the steady state"
+    assert words(tmp_path, text, repeats=2) == (
+        f"a timeline of 10 s, 0 events, 4 runs; {says} measured, 80 in the steady state"
     )

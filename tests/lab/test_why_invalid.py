@@ -1,12 +1,14 @@
 """A run whose fault is off says whether a service ended, however late the news of that is."""
 
 import asyncio
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from lab.runner import Runner
+from lab.run.checks import Counts, why_invalid
+from lab.run.play import FaultsOn, Played
+from lab.spec.faults import ProcessFault
+from loadgen import Samples
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -21,6 +23,8 @@ class System:
         """Return the service once its end is known."""
         return ["rates"] if asyncio.get_running_loop().time() >= self.news_s else []
 
+    injectors: ClassVar[dict[str, object]] = {}
+
 
 @pytest.mark.parametrize(
     ("news_s", "note"),
@@ -33,10 +37,14 @@ class System:
 async def test_the_end_of_a_service_is_told_rather_than_that_of_its_fault(
     news_s: float, note: str
 ) -> None:
-    unused: Any = None
     system: Any = System(news_s)
-    experiment: Any = SimpleNamespace(conditions=())
-    runner = Runner(
-        experiment, system=system, engine=unused, folder=unused, progress=unused, seed=1
+    nothing = Counts(attempts=None, replies=None)
+    fault = ProcessFault(kind="pause", service="rates")
+    on = FaultsOn(
+        name="sick", faults=(fault,), since_applied=[None], in_run=[None], are_still_on=False
     )
-    assert await runner._why_it_ended() == note
+    played = Played(parts={"": Samples()}, faults=[on])
+
+    why = await why_invalid(played, system, at_faults=nothing, before=nothing, after=nothing)
+
+    assert why == note

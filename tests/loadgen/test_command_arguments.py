@@ -9,9 +9,7 @@ import pytest
 from loadgen import Closed, JsonFieldRule, Load, Open, Stage, StatusRule, TimeOuts
 from loadgen.command.arguments import parse
 from loadgen.command.cli import run
-from loadgen.command.hosts import is_loopback
 from loadgen.command.loads import load_from
-from loadgen.command.units import duration_s, rate_per_s
 
 URL = "http://127.0.0.1:8000/x?y=1"
 
@@ -20,30 +18,24 @@ def load_of(*arguments: str, url: str = URL) -> Load:
     return load_from(parse([url, *arguments]), url)
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("500ms", 0.5), ("1.5 s", 1.5), ("2min", 120), ("1h", 3600), (".5s", 0.5)]
-)
-def test_a_duration_is_read_with_its_unit(text: str, seconds: float) -> None:
-    assert duration_s(text) == seconds
+@pytest.mark.parametrize("text", ["0s", "5", "5/s", "-1s", "25h"])
+def test_a_time_without_a_unit_or_out_of_range_is_refused_by_its_value(
+    capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse([URL, f"--until={text}"])
+
+    assert f'"{text}"' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("text", "rate"), [("500/s", 500), ("30 / min", 0.5), ("1.8/h", 0.0005)])
-def test_a_rate_is_read_with_its_unit(text: str, rate: float) -> None:
-    assert rate_per_s(text) == rate
+@pytest.mark.parametrize("text", ["5", "5s", "5/x", "5/", "0/s", "-5/s", "1/ms", "1000001/s"])
+def test_a_rate_without_a_unit_or_out_of_range_is_refused_by_its_value(
+    capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse([URL, f"--rate={text}"])
 
-
-@pytest.mark.parametrize("text", ["", "s", "5", "5x", "5/s", "-1s", "0s", "25h", "nan", "1e3s"])
-def test_what_is_no_duration_is_refused_by_its_value(text: str) -> None:
-    with pytest.raises(ValueError, match=repr(text)):
-        duration_s(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "5", "5s", "5/x", "5/", "0/s", "-5/s", "1/ms", "inf/s", "1000001/s"]
-)
-def test_what_is_no_rate_is_refused_by_its_value(text: str) -> None:
-    with pytest.raises(ValueError, match=repr(text)):
-        rate_per_s(text)
+    assert text in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -117,20 +109,6 @@ def test_connections_warm_up_and_certificates_are_as_asked() -> None:
     assert load_of("--warmup", "2s").warmup_s == 2
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "a.localhost.", "::ffff:127.0.0.1"]
-)
-def test_this_machine_is_loopback(host: str) -> None:
-    assert is_loopback(host)
-
-
-@pytest.mark.parametrize(
-    "host", ["10.0.0.1", "example.com", "localhost.example.com", "127.0.0.1.nip.io", "::", "1"]
-)
-def test_other_hosts_are_not(host: str) -> None:
-    assert not is_loopback(host)
-
-
 def test_another_host_is_loaded_only_where_it_is_named() -> None:
     url = "http://Example.com/"
 
@@ -151,8 +129,8 @@ def test_another_host_is_loaded_only_where_it_is_named() -> None:
         ([URL, "-n", "many"], "-n/--requests: must be a whole number from 1, got 'many'"),
         ([URL, "-c", "-4"], "-c/--tasks: must be a whole number from 1, got '-4'"),
         ([URL, "-n", "5", "--until", "3s"], "--until: not allowed with argument -n/--requests"),
-        ([URL, "--until", "30"], "--until: must say its unit, got '30'; write 30s or 30ms"),
-        ([URL, "--rate", "500"], "--rate: must say its unit, got '500'; write 500/s"),
+        ([URL, "--until", "30"], '--until: must say its unit, got "30"; write 30ms or 30s'),
+        ([URL, "--rate", "500"], '--rate: must say its unit, got "500"; write 500/s'),
         ([URL, "--rate", "5/s"], "--rate has no end; add --until 30s or -n 1000"),
         (
             [URL, "--rate", "0.5/s", "--until", "1s"],
@@ -166,7 +144,7 @@ def test_another_host_is_loaded_only_where_it_is_named() -> None:
         ([URL, "--poisson"], "--poisson is for a rate; add --rate 100/s or drop it"),
         ([URL, "--rate", "5/s", "-n", "5", "--poisson"], "replace -n by --until 30s"),
         ([URL, "--rate", "5/s", "-n", "5", "--warmup", "5"], "warmup_requests is for a closed"),
-        ([URL, "--timeout", "nan"], "--timeout: must be a duration in ms, s, min or h, got 'nan'"),
+        ([URL, "--timeout", "nan"], '--timeout: must be a duration such as 500ms, got "nan"'),
         ([URL, "--field", "source"], "--field source needs its values; add --classes fresh,stale"),
         ([URL, "--classes", "a,b"], "--classes a,b are values of a field; add --field NAME"),
         ([URL, "--field", "x", "--classes", "a,a"], "classes must be distinct"),

@@ -1,10 +1,13 @@
 """Where requests go and when a connection is used again: TLS, IPv6, unix sockets, reuse, limits."""
 
+import asyncio
 import ssl
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from loadgen import (
     Closed,
@@ -20,9 +23,10 @@ from loadgen import (
 )
 from tests.loadgen import zoo
 from tests.loadgen.scripted_server import json_reply, scripted_server
-from tests.loadgen.zoo import GOOD, OK, Guest, badly_behaved, says
+from tests.loadgen.zoo import FRESH, GOOD, OK, Guest, Talk, badly_behaved, says
 
 RULE = JsonFieldRule(json_field="source", classes=("fresh",))
+GOOD_TALK = says(GOOD)
 RACE = "closed before a reply, on a reused connection"
 
 
@@ -95,10 +99,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-async def send_by_tls(certificate: Path, *, verify: bool) -> Samples:
+async def send_by_tls(
+    certificate: Path, *, verify: bool = False, talk: Talk = GOOD_TALK
+) -> Samples:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    async with badly_behaved(says(GOOD), tls=context) as url:
+    async with badly_behaved(talk, tls=context) as url:
         return await run_load(closed(url, verify_tls=verify))
 
 
@@ -106,13 +112,38 @@ async def test_tls_checks_the_certificate_unless_told_not_to(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger = await send_by_tls(certificate, verify=True)
-    unchecked = await send_by_tls(certificate, verify=False)
+    unchecked = await send_by_tls(certificate)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     trusted = await send_by_tls(certificate, verify=True)
 
     assert set(stranger.error) == {"cannot connect: TLS: self-signed certificate"}
     assert stranger.sent_s == [None] * 4
     assert unchecked.outcome == trusted.outcome == ["fresh"] * 4
+
+
+@pytest.mark.parametrize("loop", [uvloop.new_event_loop, asyncio.new_event_loop])
+@pytest.mark.parametrize(
+    ("talk", "expected"),
+    [
+        (says(OK + b"\r\n" + FRESH, closes=True), "fresh"),
+        (says(OK + b"\r\n" + b" " * 2**21 + FRESH, closes=True), "fresh"),
+        (zoo.closes_tcp_alone, "reply cut short"),
+        (zoo.resets_where_only_an_end_would_end_the_body, "reply cut short"),
+    ],
+    ids=["closed by TLS", "long, closed by TLS", "closed by TCP alone", "reset"],
+)
+def test_by_tls_only_its_own_end_ends_a_body_that_has_no_length(
+    talk: Talk,
+    expected: str,
+    loop: Callable[[], asyncio.AbstractEventLoop],
+    certificate: Path,
+) -> None:
+    with asyncio.Runner(loop_factory=loop) as runner:
+        samples = runner.run(asyncio.wait_for(send_by_tls(certificate, talk=talk), 10))
+
+    assert [
+        error or outcome for error, outcome in zip(samples.error, samples.outcome, strict=True)
+    ] == [expected] * 4
 
 
 async def test_a_server_that_speaks_no_tls_is_an_error() -> None:

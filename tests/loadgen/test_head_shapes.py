@@ -49,10 +49,11 @@ class Reading:
 
     def known(self, data: bytes) -> tuple[bytes, Ending] | None:
         """Return body and ending as the head's shape tells them."""
-        body = self.request.body_under_like_head(data)
-        if body is None:
+        known = self.request.judge_by_shape(data)
+        if known is None:
             return None
-        code = self.request.last_head.judge(body)
+        judge, body = known
+        code = judge(body)
         return body, list(self.endings)[code]
 
     def parsed(self, data: bytes) -> tuple[bytes, Ending] | None:

@@ -1,18 +1,15 @@
-"""Samples and histograms: what is put in comes out."""
+"""Samples and reports: what is put in comes out."""
 
-import math
-import random
 import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen import Closed, Histograms, JsonFieldRule, Load, Request, Sample, Samples, run_load
+from loadgen import Sample, Samples
 from loadgen.endings import Ending
 from loadgen.report import RunReport, merge_reports
 from loadgen.samples import Unfinished
-from tests.loadgen.scripted_server import json_reply, scripted_server
 
 offsets = st.floats(0, 1000)
 samples_of = st.builds(
@@ -81,46 +78,6 @@ def test_a_sample_takes_24_bytes() -> None:
     size = sys.getsizeof(samples._rows)
 
     assert 24 <= size / 50_000 < 28  # a bytearray keeps room to grow
-
-
-@pytest.mark.parametrize("n", [100, 111, 300])
-def test_a_histogram_is_right_to_three_digits_and_its_counts_are_exact(n: int) -> None:
-    chance = random.Random(n)
-    latencies_s = [chance.lognormvariate(-4, 3) for _ in range(n)]
-    histograms = Histograms()
-    for number, latency_s in enumerate(latencies_s):
-        code = histograms.endings.code(Ending("fresh", 200))
-        histograms.record([(float(number), 0.0, 0.0, latency_s, code, 0)])
-    fresh = histograms.by_outcome["fresh"]
-    exact = sorted(latencies_s)[math.ceil(0.95 * len(latencies_s)) - 1]
-
-    assert len(fresh) == len(histograms) == len(latencies_s)
-    assert fresh.percentile_s(0.95) == pytest.approx(exact, rel=2e-3, abs=1.1e-6)
-    assert fresh.mean_s() == pytest.approx(sum(latencies_s) / len(latencies_s))
-    assert fresh.longest_s == max(latencies_s)
-
-
-async def test_a_load_can_be_counted_instead_of_sampled() -> None:
-    replies = (json_reply('{"source": "fresh"}'), json_reply("{}", status="503 Busy"))
-    async with scripted_server(lambda n: replies[n % 2]) as server:
-        load = Load(
-            requests=(Request(url=server.url),),
-            shape=Closed(requests=200, tasks=2),
-            outcome=JsonFieldRule(json_field="source", classes=("fresh",)),
-        )
-        histograms = await run_load(load, into=Histograms(("fresh",)))
-    twice = Histograms()
-    twice.merge(histograms)
-    twice.merge(histograms)
-
-    assert {end.outcome: n for end, n in histograms.count_endings().items()} == {
-        "fresh": 100,
-        "error": 100,
-    }
-    assert len(twice) == 400
-    assert len(twice.by_outcome["error"]) == 200
-    assert histograms.by_outcome["fresh"].percentile_s(0.99) is not None
-    assert Histograms(("x",)).by_outcome["x"].percentile_s(0.5) is None
 
 
 STOOD_STILL = "its event loop stood still"

@@ -20,7 +20,9 @@ from loadgen import (
     RunReport,
     Samples,
     Stage,
+    WorkerError,
     run_load_in_processes,
+    start_worker,
 )
 
 pytestmark = pytest.mark.integration
@@ -126,3 +128,28 @@ def test_the_end_of_its_input_ends_the_worker_in_mid_load() -> None:
             worker.stdin.close()
 
             assert worker.wait(5) == 0
+
+
+async def test_one_worker_sends_one_load_after_another(url: str) -> None:
+    finished: list[int] = []
+    async with start_worker() as worker:
+        for requests in (3, 5):
+            shape = Closed(requests=requests, tasks=2)
+            load = Load(requests=(Request(url=url),), shape=shape, outcome=RULE)
+            samples = await worker.send(load, on_finished=finished.append)
+            assert samples.outcome == ["fresh"] * requests
+            assert samples.report is not None
+
+    assert all(number <= 5 for number in finished)
+
+
+async def test_a_worker_that_dies_in_mid_load_is_an_error_that_says_what_to_do() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Fresh) as silent:  # accepts, never answers
+        request = Request(url=f"http://127.0.0.1:{silent.server_port}")
+        load = Load(requests=(request,), shape=Closed(requests=1, tasks=1), outcome=RULE)
+        async with start_worker() as worker:
+            await worker.wait_until_ready()
+            sending = asyncio.create_task(worker.send(load))
+            worker._process.kill()
+            with pytest.raises(WorkerError, match="ended in mid-load; run it again"):
+                await sending

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import os
 import socket
 import ssl
 import struct
@@ -42,6 +43,13 @@ class Guest:
         """Close with RST instead of FIN."""
         sock = self.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+    def end_tcp(self) -> None:
+        """Close our side of TCP, without the end that TLS has of its own."""
+        number = self.writer.get_extra_info("socket").fileno()
+        with socket.socket(fileno=os.dup(number)) as same:
+            same.shutdown(socket.SHUT_WR)
 
 
 def says(*parts: bytes, gap_s: float = 0.0, closes: bool = False) -> Talk:
@@ -91,6 +99,14 @@ async def resets_where_only_an_end_would_end_the_body(guest: Guest) -> None:
     await guest.say(OK + b"\r\n" + FRESH)
     await asyncio.sleep(0.05)
     guest.reset()
+
+
+async def closes_tcp_alone(guest: Guest) -> None:
+    """End a body that has no length as TCP ends."""
+    await guest.request()
+    await guest.say(OK + b"\r\n" + FRESH)
+    guest.end_tcp()
+    await guest.reader.read()
 
 
 async def closes_late(guest: Guest) -> None:

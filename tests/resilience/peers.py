@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -21,7 +22,9 @@ async def read_request(reader: asyncio.StreamReader) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def scripted_peer(behave: Behaviour) -> AsyncIterator[str]:
+async def scripted_peer(
+    behave: Behaviour, *, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
     """Run `behave` for each connection to a free loopback port; yield the base URL."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,9 +35,10 @@ async def scripted_peer(behave: Behaviour) -> AsyncIterator[str]:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        port = server.sockets[0].getsockname()[1]
+        yield f"https://localhost:{port}" if tls else f"http://127.0.0.1:{port}"
 
 
 @contextlib.contextmanager

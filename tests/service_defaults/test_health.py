@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service_defaults import Check, health_router
+from service_defaults.health import Check, health_router
 
 
 async def well() -> None:

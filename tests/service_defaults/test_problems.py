@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, HTTPException, Query
 
-from service_defaults import ProblemError, install_problems
+from service_defaults.problems import ProblemError, install_problems
 
 
 def demo() -> FastAPI:
@@ -22,6 +22,10 @@ def demo() -> FastAPI:
     @app.get("/problem")
     async def raised() -> None:
         raise ProblemError(422, "too many", fields={"n": "at most 3"})
+
+    @app.get("/refused/{status}")
+    async def refused(status: int) -> None:
+        raise HTTPException(status)
 
     @app.get("/count")
     async def count(n: Annotated[int, Query(le=3)]) -> int:
@@ -42,8 +46,8 @@ async def send(method: str, path: str) -> httpx.Response:
         ("GET", "/nowhere", 404, "Not Found"),
         ("POST", "/count", 405, "Method Not Allowed"),
         ("GET", "/gone", 410, "Gone"),
-        ("GET", "/count", 422, "Unprocessable Entity"),
-        ("GET", "/problem", 422, "Unprocessable Entity"),
+        ("GET", "/count", 422, "Unprocessable Content"),
+        ("GET", "/problem", 422, "Unprocessable Content"),
         ("GET", "/crash", 500, "Internal Server Error"),
     ],
 )
@@ -55,6 +59,24 @@ async def test_every_error_is_a_problem(method: str, path: str, status: int, tit
     assert (
         response.json().items() >= {"type": "about:blank", "title": title, "status": status}.items()
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "title"),
+    [
+        (404, "Not Found"),
+        (413, "Content Too Large"),
+        (414, "URI Too Long"),
+        (416, "Range Not Satisfiable"),
+        (422, "Unprocessable Content"),
+    ],
+)
+async def test_a_refusal_without_a_detail_has_the_title_of_rfc_9110_and_nothing_else(
+    status: int, title: str
+) -> None:
+    problem = (await send("GET", f"/refused/{status}")).json()
+
+    assert problem == {"type": "about:blank", "title": title, "status": status}
 
 
 @pytest.mark.parametrize(("path", "field"), [("/count?n=4", "n"), ("/problem", "n")])

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from service_defaults import ServiceSettings, SettingsError, read_settings
+from service_defaults.settings import ServiceSettings, SettingsError, read_settings
 
 
 def read(*flags: str) -> ServiceSettings:

@@ -10,13 +10,13 @@ import pytest
 
 from lab.addresses import addresses_of
 from lab.errors import NoValidData
-from lab.fault_kinds import ExtensionFault
 from lab.faults import applied
 from lab.keeper import Keeper
 from lab.links.places import Site
+from lab.results.touches import Touches
 from lab.running import RunningSystem
-from lab.system import Service, System
-from lab.touches import Touches
+from lab.spec.extensions import ExtensionFault
+from lab.spec.system import Service, System
 from loadgen.code import load_object
 
 CODE = """\

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.fault_kinds import ExtensionFault
-from lab.files import FileError, read_experiment
+from lab.spec.extensions import ExtensionFault
+from lab.spec.problems import FileError
+from lab.spec.reading import read_experiment
 from loadgen import CodeRule
-from tests.lab.files.folder import EXPERIMENT, write_folder
+from tests.lab.spec.folder import EXPERIMENT, write_folder
 
 GOOD = """\
 class Slow:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import main
-from lab.files import read_experiment
+from lab.spec.reading import read_experiment
 from tests.lab.small_experiment import rows, run_lab
 
 RUN = "python -m http.server {port} --bind 127.0.0.1"

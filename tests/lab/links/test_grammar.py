@@ -9,44 +9,45 @@ import pytest
 
 from fault_proxy.faults.documents import AnyFault
 from fault_proxy.faults.wire import read_fault
-from lab.fault_kinds import LinkFault
-from lab.files import FileError, read_experiment, read_system
-from lab.system import Link
-from tests.lab.files.folder import EXPERIMENT, SYSTEM, write_folder
+from lab.spec.fault_documents import LinkFault
+from lab.spec.problems import FileError
+from lab.spec.reading import read_experiment
+from lab.spec.system import Link, read_system
+from tests.lab.spec.folder import EXPERIMENT, SYSTEM, write_folder
 
 FAULTS: dict[str, dict[str, object]] = {
-    "latency: 200ms, jitter: 50ms, direction: upstream, share: 30 %, seed: 7": {
+    "latency: 200ms, jitter: 50ms, direction: upstream, probability: 30 %, seed: 7": {
         "kind": "latency",
         "delayMs": 200,
         "jitterMs": 50,
         "direction": "upstream",
-        "rate": 0.3,
+        "probability": 0.3,
         "seed": 7,
     },
     "bandwidth: 10 KiB/s": {"kind": "bandwidth", "bytesPerS": 10240},
-    "slice: 100 B, every: 10 ms": {"kind": "slicing", "pieceBytes": 100, "pauseMs": 10},
-    "blackHole: true, direction: downstream": {"kind": "blackHole", "direction": "downstream"},
+    "slice: 100 B, every: 10 ms": {"kind": "slice", "pieceBytes": 100, "everyMs": 10},
+    "black_hole: true, direction: downstream": {"kind": "blackHole", "direction": "downstream"},
     "reset: true": {"kind": "reset"},
-    "reset: true, afterBytes: 4 KiB, afterTime: 2 s": {
+    "reset: true, after_bytes: 4 KiB, after: 2 s": {
         "kind": "reset",
         "afterBytes": 4096,
         "afterMs": 2000,
     },
-    "refuse: true": {"kind": "refused"},
-    "halfClose: true, afterBytes: 0 B": {"kind": "halfClosed", "afterBytes": 0},
-    "limit: 1.5 KiB, share: 0.5": {"kind": "limit", "bytes": 1536, "rate": 0.5},
-    "corrupt: 1 %, share: 50 %": {"kind": "corruption", "share": 0.01, "rate": 0.5},
-    "status: 503, retryAfter: 2 s, share: 30 %, match: {path: /rates, method: GET}": {
+    "refuse: true": {"kind": "refuse"},
+    "half_close: true, after_bytes: 0 B": {"kind": "halfClose", "afterBytes": 0},
+    "limit: 1.5 KiB, probability: 0.5": {"kind": "limit", "bytes": 1536, "probability": 0.5},
+    "corrupt: 1 %, probability: 50 %": {"kind": "corrupt", "share": 0.01, "probability": 0.5},
+    "status: 503, retry_after: 2 s, probability: 30 %, match: {path: /rates, method: GET}": {
         "kind": "status",
         "status": 503,
         "retryAfterS": 2,
-        "rate": 0.3,
+        "probability": 0.3,
         "match": {"path": "/rates", "method": "GET"},
     },
     "delay: 500ms, jitter: 50ms": {"kind": "delay", "delayMs": 500, "jitterMs": 50},
-    "drip: 1 B, every: 100ms": {"kind": "drip", "pieceBytes": 1, "pauseMs": 100},
-    "truncate: true, keep: 100 B": {"kind": "truncation", "keepBytes": 100},
-    "failFirst: 3, status: 502, retryAfter: 1 s": {
+    "drip: 1 B, every: 100ms": {"kind": "drip", "pieceBytes": 1, "everyMs": 100},
+    "truncate: true, keep_bytes: 100 B": {"kind": "truncate", "keepBytes": 100},
+    "fail_first: 3, status: 502, retry_after: 1 s": {
         "kind": "failFirst",
         "requests": 3,
         "status": 502,
@@ -80,7 +81,7 @@ def test_every_field_of_every_fault_of_the_proxy_can_be_written() -> None:
     for kind in get_args(AnyFault):
         fields = {_camel(field.name) for field in dataclasses.fields(kind)} - OF_THE_LAB
         [name] = get_args(kind.__dataclass_fields__["kind"].type)
-        assert fields - {"direction", "rate", "match", "seed"} <= written[name]
+        assert fields - {"direction", "probability", "match", "seed"} <= written[name]
         assert fields <= shared
 
 
@@ -91,7 +92,8 @@ def _camel(name: str) -> str:
 
 def test_faults_of_links_go_with_each_other_and_with_all_others(tmp_path: Path) -> None:
     together = (
-        "{link: front -> rates, latency: 1s}, {link: front -> rates, status: 500, share: 50 %}, "
+        "{link: front -> rates, latency: 1s}, "
+        "{link: front -> rates, status: 500, probability: 50 %}, "
         "{link: front -> redis, refuse: true}, {link: load -> front, limit: 1 KiB}, {pause: rates}"
     )
     text = EXPERIMENT.replace("{pause: rates}", together)
@@ -159,11 +161,11 @@ def test_a_link_to_https_is_refused_for_want_of_a_certificate(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("fault", "lacks"),
     [
-        ("corrupt: 1 %", "it has no fault such as corruption"),
+        ("corrupt: 1 %", "it has no fault such as corrupt"),
         ("status: 503", "it has no fault such as status"),
-        ("reset: true, afterBytes: 1 KiB", "it has not a reset after a number of bytes"),
+        ("reset: true, after_bytes: 1 KiB", "it has not a reset after a number of bytes"),
         ("latency: 1s, seed: 7", "it has not a seed"),
-        ("latency: 1s, share: 50 %", "it rolls its dice for each direction by itself"),
+        ("latency: 1s, probability: 50 %", "it rolls its dice for each direction by itself"),
         ("bandwidth: 10 KiB/s", "its bandwidth is in whole kB a second"),
     ],
 )

@@ -91,17 +91,17 @@ def lab(runtime: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
         ({"latency": "100ms", "jitter": "10ms"}, b"200", "closed", 0.09),
         ({"bandwidth": "1 KiB/s"}, b"200", "closed", 0.1),
         ({"slice": "50 B", "every": "40ms"}, b"200", "closed", 0.12),
-        ({"blackHole": "true"}, b"", "silent", ANSWER_S),
+        ({"black_hole": "true"}, b"", "silent", ANSWER_S),
         ({"reset": "true"}, b"", "reset", 0),
-        ({"reset": "true", "afterTime": "50ms", "afterBytes": "1 MiB"}, None, "any", 0),
+        ({"reset": "true", "after": "50ms", "after_bytes": "1 MiB"}, None, "any", 0),
         ({"refuse": "true"}, b"", "refused", 0),
-        ({"halfClose": "true", "direction": "downstream"}, b"", "closed", 0),
+        ({"half_close": "true", "direction": "downstream"}, b"", "closed", 0),
         ({"limit": "40 B", "direction": "downstream"}, b"200", "closed", 0),
-        ({"status": 503, "retryAfter": "2 s"}, b"503", "closed", 0),
+        ({"status": 503, "retry_after": "2 s"}, b"503", "closed", 0),
         ({"delay": "100ms"}, b"200", "closed", 0.1),
         ({"drip": "20 B", "every": "40ms"}, b"200", "closed", 0.1),
-        ({"truncate": "true", "keep": "5 B"}, b"200", "any", 0),
-        ({"failFirst": 1, "status": 502}, b"502", "closed", 0),
+        ({"truncate": "true", "keep_bytes": "5 B"}, b"200", "any", 0),
+        ({"fail_first": 1, "status": 502}, b"502", "closed", 0),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -132,7 +132,7 @@ def test_a_spoilt_reply_is_spoilt_as_asked(lab: RunningLab) -> None:
     seen = {}
     for name, fault in {
         "limit": {"limit": "40 B", "direction": "downstream"},
-        "truncate": {"truncate": "true", "keep": "5 B"},
+        "truncate": {"truncate": "true", "keep_bytes": "5 B"},
         "corrupt": {"corrupt": "100 %", "direction": "downstream"},
     }.items():
         lab.ask("POST", "/faults", json={"link": LOAD} | fault)
@@ -165,7 +165,7 @@ def test_a_refused_link_cuts_connections_that_stand(lab: RunningLab) -> None:
 def test_a_person_puts_a_fault_on_a_link_and_clears_it(
     lab: RunningLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fault", "link", LOAD, "status=503", "share=100%"]) == 0
+    assert main(["fault", "link", LOAD, "status=503", "probability=100%"]) == 0
     assert ask(port_of(lab.link(LOAD))).status == b"503"
     assert main(["status"]) == 0
     assert main(["fault", "link", LOAD.replace(" ", ""), "--clear"]) == 0
@@ -201,17 +201,17 @@ ALL_AT_ONCE: tuple[dict[str, object], ...] = (
     {"latency": "1s"},
     {"bandwidth": "1 KiB/s"},
     {"slice": "1 B"},
-    {"blackHole": "true"},
+    {"black_hole": "true"},
     {"reset": "true"},
     {"refuse": "true"},
-    {"halfClose": "true"},
+    {"half_close": "true"},
     {"limit": "1 B"},
     {"corrupt": "1 %"},
     {"status": 503},
     {"delay": "1s"},
     {"drip": "1 B"},
     {"truncate": "true"},
-    {"failFirst": 3},
+    {"fail_first": 3},
 )
 
 
@@ -240,7 +240,7 @@ faults:
   none: []
   slow: [{link: load -> rates, latency: 20ms}]
   cut: [{link: load -> rates, refuse: true}]
-  half: [{link: load -> rates, status: 503, share: 50 %}, {chaos: rates, delay: 20ms}]
+  half: [{link: load -> rates, status: 503, probability: 50 %}, {chaos: rates, delay: 20ms}]
 """
 
 

@@ -6,7 +6,7 @@ from lab.errors import NoValidData
 from lab.links.place import Place
 from lab.links.proxy import ProxyPlace
 from lab.links.routes import seen_from, upstream_of
-from lab.system import LOAD, Link
+from lab.spec.system import LOAD, Link
 
 if TYPE_CHECKING:
     import httpx

@@ -14,12 +14,12 @@ from lab.links.toxics import Toxic, toxics_of
         ({"kind": "latency", "delayMs": 200}, "latency", {"latency": 200, "jitter": 0}),
         ({"kind": "bandwidth", "bytesPerS": 10_000}, "bandwidth", {"rate": 10}),
         (
-            {"kind": "slicing", "pieceBytes": 100, "pauseMs": 5},
+            {"kind": "slice", "pieceBytes": 100, "everyMs": 5},
             "slicer",
             {"average_size": 100, "size_variation": 0, "delay": 5000},
         ),
         (
-            {"kind": "slicing", "pieceBytes": 100},
+            {"kind": "slice", "pieceBytes": 100},
             "slicer",
             {"average_size": 100, "size_variation": 0, "delay": 10_000},
         ),
@@ -44,7 +44,7 @@ def test_a_fault_becomes_the_toxic_that_does_the_same(
 
 
 def test_a_share_of_connections_is_the_toxicity() -> None:
-    document = {"kind": "blackHole", "direction": "downstream", "rate": 0.3}
+    document = {"kind": "blackHole", "direction": "downstream", "probability": 0.3}
 
     [toxic] = toxics_of(document) or ()
 
@@ -58,4 +58,4 @@ def test_a_share_of_connections_is_the_toxicity() -> None:
 
 
 def test_refused_connects_are_no_toxic_but_the_proxy_disabled() -> None:
-    assert toxics_of({"kind": "refused"}) is None
+    assert toxics_of({"kind": "refuse"}) is None

@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from lab.errors import NoValidData
-from lab.fault_kinds import LinkFault
 from lab.faults import applied
 from lab.keeper import Keeper
 from lab.links.places import Site, placed_on
 from lab.running import RunningSystem
-from lab.system import LOAD, Link, Service, System
+from lab.spec.fault_documents import LinkFault
+from lab.spec.system import LOAD, Link, Service, System
 from tests.lab.links.toxiproxy_stand_in import StandIn, toxiproxy
 from tests.lab.small_experiment import SYSTEM
 from tests.lab.up.running_lab import lab_up, runtime_folder, until
@@ -62,7 +62,7 @@ async def test_faults_come_together_and_go_and_so_does_the_proxy(
         assert (proxy["upstream"], proxy["enabled"]) == ("127.0.0.1:8080", True)
         assert system.expand("{rates.url}") == f"http://{proxy['listen']}"
 
-        slow = fault(kind="latency", delayMs=200, direction="downstream", rate=0.5)
+        slow = fault(kind="latency", delayMs=200, direction="downstream", probability=0.5)
         chance = random.Random(1)
         async with applied(slow, system, chance) as slowing:
             assert [toxic["type"] for toxic in proxy["toxics"]] == ["latency"]
@@ -86,7 +86,7 @@ async def test_what_others_do_to_the_proxy_is_told_apart_from_the_labs_own(
         [proxy] = server.proxies.values()
         place = system.place(LINK)
         slow = await place.put_on({"kind": "latency", "delayMs": 9})
-        away = await place.put_on({"kind": "refused"})
+        away = await place.put_on({"kind": "refuse"})
         assert await place.foreign_faults("here") == ""
         assert await place.touches(slow) is None
         await place.take_off(slow)
@@ -107,7 +107,7 @@ async def test_connects_are_refused_until_the_last_fault_that_asks_for_it_ends(
     async with led_through(server.url, tmp_path) as system:
         [proxy] = server.proxies.values()
         place = system.place(LINK)
-        first, second = [await place.put_on({"kind": "refused"}) for _ in range(2)]
+        first, second = [await place.put_on({"kind": "refuse"}) for _ in range(2)]
         assert not proxy["enabled"]
         assert await place.is_on(first)
         await place.take_off(first)
@@ -131,7 +131,7 @@ def test_a_lab_that_is_killed_leaves_no_fault_in_the_server(
         runtime_folder() as runtime,
         lab_up(tmp_path, runtime, system, links=[str(LINK)]) as lab,
     ):
-        document = {"link": str(LINK), "blackHole": "true"}
+        document = {"link": str(LINK), "black_hole": "true"}
         assert lab.ask("POST", "/faults", json=document).status_code == 201
         assert [len(proxy["toxics"]) for proxy in server.proxies.values()] == [2]
         lab.process.process.kill()

@@ -4,27 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from lab.experiment import Condition, Expectation
-from lab.fault_kinds import ChaosFault
-from lab.files.bounds import Names
-from lab.files.reference import read_reference
 from lab.reports import Report
-from lab.summary import summarise
-from lab.touches import touch_columns
-from lab.verdicts import check, judge
-from tests.lab.runs_file import table184_rows, write_runs
+from lab.results.summary import summarise
+from lab.results.verdicts import check, judge
+from lab.spec.expectations import Expectation, Names, read_reference
+from tests.lab.runs_file import OUTLINE, table184_rows, write_runs
 
 REFERENCE = Path(__file__).parents[3] / "experiments" / "table184.reference.csv"
-CLASSES = ("fresh", "stale")
-DOCUMENTS: Mapping[str, Mapping[str, object]] = {
-    "30 % replies 500": {"failure": 0.3},
-    "70 % replies 500": {"failure": 0.7},
-    "500 ms delay": {"delayMs": 500},
-}
-CONDITIONS = tuple(
-    Condition(name=name, faults=(ChaosFault(service="rates", document=document),))
-    for name, document in DOCUMENTS.items()
-)
 EXPECTATIONS = (
     Expectation(figure="fresh", comparison="==", value=1, is_share=True, fault="none"),
     Expectation(figure="error", comparison="==", value=0, is_share=True, client="resilient"),
@@ -37,22 +23,26 @@ def make_report(
 ) -> Report:
     """Return the report on *rows*, held against the published figures."""
     runs = write_runs(folder / "runs.csv", rows)
-    summaries = summarise(runs, classes=CLASSES, touched=touch_columns(1))
     names = Names(
         faults=(
             *("none", "30 % replies 500", "70 % replies 500", "500 ms delay"),
             "rates stopped",
         ),
         clients=("resilient", "raw"),
-        classes=CLASSES,
+        classes=OUTLINE.classes,
     )
-    return Report(
+    outline = replace(
+        OUTLINE,
         title=title or "Table 18.4. Converter replies (200 requests, 4 tasks), median of 5 runs",
-        classes=CLASSES,
-        conditions=CONDITIONS,
+        published=read_reference(REFERENCE, names),
+        expectations=EXPECTATIONS,
+    )
+    summaries = summarise(runs, outline, is_whole=False)
+    return Report(
+        outline=outline,
         summaries=summaries,
-        verdicts=judge(summaries, read_reference(REFERENCE, names)),
-        outcomes=check(summaries, EXPECTATIONS),
+        verdicts=judge(summaries, outline.published),
+        outcomes=check(summaries, outline),
     )
 
 
@@ -67,4 +57,4 @@ def bad_report(folder: Path) -> Report:
     for row in rows[:5]:
         row |= {"fresh": "197", "stale": "1", "error": "2", "mean_ms": ""}
     rows[9] |= {"note": "saturated"}
-    return replace(make_report(folder, rows), title="A *bad* [red]run[/red] | 1 < 2")
+    return make_report(folder, rows, title="A *bad* [red]run[/red] | 1 < 2")

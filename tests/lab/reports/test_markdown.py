@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from lab.reports import LANGUAGES, Report, render_markdown
+from lab.results.outline import Outline
 from tests.lab.reports.table184 import bad_report, good_report
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -42,7 +43,8 @@ def test_a_list_stands_apart_from_the_sentence_above_it(tmp_path: Path) -> None:
 
 def test_a_report_without_cells_is_a_page_with_an_empty_table() -> None:
     page = render_markdown(
-        Report(title="Nothing ran", classes=("fresh",), summaries=()), LANGUAGES["en"]
+        Report(outline=Outline(title="Nothing ran", classes=("fresh",)), summaries=()),
+        LANGUAGES["en"],
     )
 
     assert page.startswith("# Nothing ran\n\n| Fault | Client | Fresh |")

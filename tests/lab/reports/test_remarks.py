@@ -2,11 +2,12 @@
 
 import pytest
 
-from lab.experiment import Comparison, Expectation, PublishedFigure
 from lab.reports import LANGUAGES, Report
 from lab.reports.remarks import remarks
-from lab.summary import CellSummary, Spread
-from lab.verdicts import check, judge
+from lab.results.outline import Outline
+from lab.results.summary import CellSummary, Spread
+from lab.results.verdicts import check, judge
+from lab.spec.expectations import Comparison, Expectation, PublishedFigure
 
 MANY = 50_000
 
@@ -42,9 +43,8 @@ def said(
     language: str = "en",
 ) -> list[str]:
     expectation = Expectation(figure=figure, comparison=comparison, value=value, is_share=is_share)
-    report = Report(
-        title="", classes=("ok",), summaries=(), outcomes=check([summary], [expectation])
-    )
+    outline = Outline(title="", classes=("ok",), expectations=(expectation,))
+    report = Report(outline=outline, summaries=(), outcomes=check([summary], outline))
     return [line for line in remarks(report, LANGUAGES[language]) if line.startswith("- ")]
 
 
@@ -100,7 +100,9 @@ def test_a_figure_beside_a_band_in_which_it_is_not_has_all_its_digits() -> None:
         fault="none", client="raw", figure="mean_ms", published=3, low=0, high=12, basis="theory"
     )
     report = Report(
-        title="", classes=("ok",), summaries=(), verdicts=judge([cell(0, mean_ms=12.4)], [band])
+        outline=Outline(title="", classes=("ok",)),
+        summaries=(),
+        verdicts=judge([cell(0, mean_ms=12.4)], [band]),
     )
 
     assert remarks(report, LANGUAGES["en"])[1] == (

@@ -5,7 +5,7 @@ import pytest
 
 from lab.reports import LANGUAGES, Words
 from lab.reports.numbers import write, write_plain, write_share, write_spread
-from lab.summary import Spread
+from lab.results.summary import Spread
 
 ENGLISH, UKRAINIAN = LANGUAGES["en"], LANGUAGES["uk"]
 

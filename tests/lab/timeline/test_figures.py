@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.experiment import Event, Objective, Timeline
-from lab.fault_kinds import ChaosFault
-from lab.timeline.breaker import Reading
-from lab.timeline.figures import Observed, figures_by_row, samples_by_phase
-from lab.timeline.phases import Span
+from lab.results.figures import Observed, figures_by_row, samples_by_row
+from lab.results.recovery import Reading
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.phases import Span
+from lab.spec.timeline import WHOLE, Event, Objective, Timeline
 from loadgen import Sample, Samples, Stage
 
 CLASSES = ("fresh", "stale")
@@ -40,6 +40,7 @@ def observe(
         objective=objective,
     )
     return Observed(
+        row=WHOLE,
         timeline=timeline,
         classes=CLASSES,
         parts={"": samples},
@@ -55,7 +56,7 @@ def stale(*moments: float) -> list[Sample]:
 def test_a_request_counts_to_the_phase_in_which_it_was_due() -> None:
     late = reply(4.9, "stale", after_s=3.0)
 
-    phases = samples_by_phase(observe(late))
+    phases = samples_by_row(observe(late))
 
     assert {name: len(samples) for name, samples in phases.items()} == {
         "before": 20,

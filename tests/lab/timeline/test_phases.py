@@ -2,9 +2,9 @@
 
 import pytest
 
-from lab.experiment import Event, Timeline
-from lab.fault_kinds import ChaosFault
-from lab.timeline.phases import Span, phase_names, planned, row_names, stretches
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.phases import Span, phase_names, planned, row_names, stretches
+from lab.spec.timeline import Event, Timeline
 from loadgen import Stage
 
 

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import Burst, Event, Expectation, Experiment, Objective, Timeline
-from lab.fault_kinds import ChaosFault, ProcessFault
-from lab.files import FileError, read_experiment
+from lab.spec.expectations import Expectation
+from lab.spec.experiment import Experiment
+from lab.spec.fault_documents import ChaosFault
+from lab.spec.faults import ProcessFault
+from lab.spec.problems import FileError
+from lab.spec.reading import read_experiment
+from lab.spec.timeline import Burst, Event, Objective, Timeline
 from loadgen import Stage
-from tests.lab.files.folder import write_folder
+from tests.lab.spec.folder import write_folder
 
 TEXT = """\
 title: Over time
@@ -126,11 +130,11 @@ def test_an_expectation_may_bound_what_only_a_timeline_has(tmp_path: Path) -> No
     experiment = read(tmp_path, TEXT.replace("{phase: half fail, error: 0 %}", bounds))
 
     assert experiment.expectations == (
-        Expectation(figure="not_sent", comparison="==", value=0, fault="pause rates"),
         Expectation(figure="recovered_ms", comparison="<", value=6000, fault="pause rates"),
         Expectation(
             figure="budget_spent", comparison="<=", value=1.5, is_share=True, fault="pause rates"
         ),
+        Expectation(figure="not_sent", comparison="==", value=0, fault="pause rates"),
     )
 
 
@@ -145,12 +149,12 @@ def test_an_expectation_may_bound_what_only_a_timeline_has(tmp_path: Path) -> No
         (
             "rate: 50/s",
             "rate: 50",
-            '8:9: rate must be a rate such as 50/s, got "50"; write e.g. rate: 50/s',
+            '8:9: rate must say its unit, got "50"; write 50/s',
         ),
         (
             "rate: 50/s",
-            "rate: 50/h",
-            '8:9: rate has the unknown unit "h"; write one of /s, /min',
+            "rate: 50/d",
+            '8:9: rate has the unknown unit "d" in "50/d"; write one of /s, /min, /h',
         ),
         (
             "rate: 50/s",
@@ -253,10 +257,7 @@ def test_an_expectation_may_bound_what_only_a_timeline_has(tmp_path: Path) -> No
         (
             'amount=100"}',
             'amount=100", tasks: 4}',
-            (
-                '3:64: unknown key "tasks"; choose one of "request", "mix", "timeout", "timeouts", '
-                '"headers", "body", "connections", "engine", "workers", "remote_workers", "bind"'
-            ),
+            "3:64: tasks does not fit: the timeline says how much is sent and when; remove it",
         ),
     ],
 )

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.files import read_experiment
-from lab.plan import SelectionError
-from lab.timeline.work import TimelineWork
-from lab.work import RunOptions
+from lab.run.plan import SelectionError, parse_selection, plan
+from lab.spec.reading import read_experiment
 from tests.lab.small_experiment import LabProcess, rows, write_experiment
 
 pytestmark = pytest.mark.integration
@@ -120,7 +118,7 @@ def test_an_interrupted_timeline_leaves_no_process_and_no_run(tmp_path: Path) ->
     )
     lab = LabProcess("run", write_experiment(tmp_path, soon), "--out", tmp_path / "out")
     latest = tmp_path / "out" / "small" / "latest"
-    lab.wait_for('"event.on", "run": "run 1, direct", "name": "hangs"', latest)
+    lab.wait_for('"event.on", "cell": "run 1, direct", "repeat": 1, "name": "hangs"', latest)
     lab.process.send_signal(signal.SIGINT)
     done = lab.finish()
 
@@ -131,9 +129,6 @@ def test_an_interrupted_timeline_leaves_no_process_and_no_run(tmp_path: Path) ->
 
 def test_only_clients_can_be_picked(tmp_path: Path) -> None:
     experiment = read_experiment(write_experiment(tmp_path, EXPERIMENT))
-    options = RunOptions(
-        file=experiment.path, out=tmp_path, only=["fault=hangs"], repeats=1, seed=1, language="en"
-    )
 
     with pytest.raises(SelectionError, match="a timeline is run whole; pick clients only"):
-        TimelineWork(experiment, options)
+        plan(experiment, only=parse_selection(["fault=hangs"]))

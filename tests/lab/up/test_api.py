@@ -55,18 +55,32 @@ def test_a_fault_that_ends_by_itself_gives_a_stopped_service_back(lab: RunningLa
     assert lab.service("rates")["state"] == "running"
 
 
+TITLES = {
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    422: "Unprocessable Content",
+}
+
+
 @pytest.mark.parametrize(
     ("request_line", "body", "status", "says"),
     [
-        ("POST /faults", "{", 422, "the body is not JSON"),
-        ("POST /faults", "[" * 5000, 422, "the body is not JSON"),
-        ("POST /faults", "[]", 422, "the body must be a JSON object"),
+        ("POST /faults", "{", 422, "body: not JSON"),
+        ("POST /faults", "[" * 5000, 422, "body: not JSON"),
+        ("POST /faults", "[]", 422, "body: must be a JSON object"),
         ("POST /faults", '{"pause": null}', 422, "pause must be text, got nothing"),
         ("POST /faults", '{"pause": {"a": [1]}}', 422, "pause must be text, got a mapping"),
         ("POST /faults", '{"pause": "rates", "for": "0s"}', 422, "for must be more than 0"),
         ("POST /faults", '{"pause": "rates", "for": [1]}', 422, "for must be a duration"),
         ("POST /faults", '{"chaos": "rates", "failure": true}', 422, "failure must be a share"),
-        ("POST /faults", '{"x": "' + "x" * 70_000 + '"}', 422, "at most 65536 bytes"),
+        ("POST /faults", '{"x": "' + "x" * 70_000 + '"}', 413, "at most 65536 bytes"),
+        (
+            "POST /faults",
+            '{"pause": "rates", "pause": "front"}',
+            422,
+            "pause: given more than once",
+        ),
         ("POST /services/rates/paus", "", 404, 'no verb "paus"; did you mean "pause"?'),
         ("POST /services/ratse/pause", "", 404, 'did you mean "rates"?'),
         ("POST /services/rates/resume", "", 409, "rates is not paused but running"),
@@ -83,6 +97,7 @@ def test_what_is_refused_is_a_problem_with_one_line(
 
     assert answer.status_code == answer.json()["status"] == status
     assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["title"] == TITLES[status]
     assert says in answer.json()["detail"]
     assert "\n" not in answer.json()["detail"]
     assert lab.faults() == []

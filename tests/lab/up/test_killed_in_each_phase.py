@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lab.files.process_faults import PROCESS_KINDS
+from lab.spec.faults import PROCESS_KINDS
 from tests.lab.small_experiment import SYSTEM
 from tests.lab.up.running_lab import RunningLab, get, lab_up, until
 from tests.service_process import service

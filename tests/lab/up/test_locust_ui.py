@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from lab.cli import main
-from lab.files import read_system
+from lab.spec.system import read_system
 from lab.up import locust_ui
 from tests.lab.small_experiment import SYSTEM, write_experiment
 from tests.lab.up.running_lab import RunningLab, get, lab_up, until
@@ -19,10 +19,34 @@ pytestmark = pytest.mark.integration
 
 IN_THE_SHELL = {"LOCUST_WEB_HOST": "0.0.0.0", "LOCUST_HEADLESS": "true"}  # noqa: S104 - not heeded
 GONE_WITHIN_S = 6.0
+OWN_LOCUST_FILE = """\
+from locust import FastHttpUser, task
+
+from lab.up.locust_pages.web_ui import add_chaos_page
+
+
+class Caller(FastHttpUser):
+    @task
+    def ask(self):
+        self.client.get("/rates/USD")
+
+
+add_chaos_page()
+"""
+
+
+def write_locust_file(system: Path) -> None:
+    """Write the Locust file of a system file."""
+    system.with_suffix("").mkdir()
+    (system.with_suffix("") / "locustfile.py").write_text(OWN_LOCUST_FILE)
 
 
 def journal(lab: RunningLab) -> list[dict[str, str]]:
     return [json.loads(line) for line in (lab.out / "events.jsonl").read_text().splitlines()]
+
+
+def drawn_as_fresh(page: httpx.Client, url: str) -> int:
+    return sum(int(second["fresh"]) for second in page.get(f"{url}chaos/state").json()["seconds"])
 
 
 def processes_in(folder: Path) -> list[str]:
@@ -41,6 +65,7 @@ def processes_in(folder: Path) -> list[str]:
 def test_its_page_works_the_system_s_faults_and_ends_with_the_lab(
     tmp_path: Path, runtime: Path, number: signal.Signals
 ) -> None:
+    write_locust_file(tmp_path / "small.yaml")
     flags = ["--locust"]
     with lab_up(tmp_path, runtime, flags=flags, until_event="locust.up", **IN_THE_SHELL) as lab:
         url = next(event["url"] for event in journal(lab) if event["event"] == "locust.up")
@@ -49,6 +74,9 @@ def test_its_page_works_the_system_s_faults_and_ends_with_the_lab(
         token = re.search('name="chaos-token" content="([^"]+)"', get(f"{url}chaos/").text)
         assert token is not None
         with httpx.Client(headers={"X-Chaos-Page": token[1]}, timeout=10) as page:
+            page.post(f"{url}swarm", data={"user_count": 1, "spawn_rate": 1}).raise_for_status()
+            assert until(lambda: drawn_as_fresh(page, url) > 0)  # though no outcome was given
+            page.post(f"{url}stop").raise_for_status()
             sick = page.put(f"{url}chaos/services/rates", json={"failure": 1}).json()
             paused = page.post(f"{url}chaos/processes/rates/pause").json()
         assert [each["name"] for each in sick["services"]] == ["rates"]
@@ -73,22 +101,30 @@ def test_a_web_ui_that_cannot_be_had_is_one_line_and_starts_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_experiment(tmp_path)
+    write_locust_file(tmp_path / "system.yaml")
     up = ["up", str(tmp_path / "system.yaml"), "--out", str(tmp_path / "out")]
     (tmp_path / "bare.yaml").write_text("services: {redis: {backing: redis}}\n")
     bare = ["up", str(tmp_path / "bare.yaml"), "--out", str(tmp_path / "out")]
+    (tmp_path / "other.yaml").write_text(SYSTEM)
+    other = ["up", str(tmp_path / "other.yaml"), "--out", str(tmp_path / "out")]
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main([*up, "--locust-port", str(port)]) == 2
     assert main([*bare, "--locust"]) == 2
+    assert main([*other, "--locust"]) == 2
     monkeypatch.setattr("lab.locust_engine.find_spec", lambda _: None)
     assert main([*up, "--locust"]) == 2
     lines = capsys.readouterr().err.splitlines()
 
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert lines[0].startswith(f"port {port} cannot be listened on, perhaps somebody does; choose")
     assert lines[1].endswith("bare.yaml has no service that Locust could load; leave --locust out")
-    assert lines[2].startswith("--locust needs Locust, which ")
+    assert lines[2] == (
+        f"{tmp_path}/other.yaml has no Locust file; write one at {tmp_path}/other/locustfile.py, "
+        "or leave --locust out"
+    )
+    assert lines[3].startswith("--locust needs Locust, which ")
     assert not (tmp_path / "out").exists()
 
 

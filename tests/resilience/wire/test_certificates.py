@@ -1,6 +1,5 @@
 """Which certificates are trusted, of sources and of proxies."""
 
-import asyncio
 import os
 import ssl
 import subprocess
@@ -10,6 +9,7 @@ import httpx
 import pytest
 
 from resilience._internal.wire.connections import Connections, context_for
+from tests.resilience.peers import scripted_peer
 from tests.resilience.wire.one_source import answer_once, client_of
 
 
@@ -31,18 +31,23 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return both
 
 
+def serving_by(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
 @pytest.mark.parametrize("told_by", ["ssl_context", "SSL_CERT_FILE", "nobody"])
 async def test_a_certificate_is_trusted_by_context_or_environment(
     certificate: Path, told_by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serving.load_cert_chain(certificate)
-    server = await asyncio.start_server(answer_once, "127.0.0.1", 0, ssl=serving)
-    url = f"https://localhost:{server.sockets[0].getsockname()[1]}"
     context = ssl.create_default_context(cafile=certificate) if told_by == "ssl_context" else None
     if told_by == "SSL_CERT_FILE":
         monkeypatch.setenv("SSL_CERT_FILE", os.fspath(certificate))
-    async with server, client_of(url, ssl_context=context) as client:
+    async with (
+        scripted_peer(answer_once, tls=serving_by(certificate)) as url,
+        client_of(url, ssl_context=context) as client,
+    ):
         if told_by == "nobody":
             with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
                 await client.get("s", "/")
@@ -61,12 +66,11 @@ def test_one_context_trusts_the_usual_authorities_if_any_url_is_https(https: str
 async def test_a_proxy_with_tls_is_trusted_by_the_environment_though_no_source_has_tls(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serving.load_cert_chain(certificate)
-    server = await asyncio.start_server(answer_once, "127.0.0.1", 0, ssl=serving)
-    proxy = f"https://localhost:{server.sockets[0].getsockname()[1]}"
     monkeypatch.setenv("SSL_CERT_FILE", os.fspath(certificate))
-    async with server, client_of("http://api.example.test", proxy=proxy) as client:
+    async with (
+        scripted_peer(answer_once, tls=serving_by(certificate)) as proxy,
+        client_of("http://api.example.test", proxy=proxy) as client,
+    ):
         assert (await client.get("s", "/rates")).text == "ok"
 
 
