@@ -39,7 +39,7 @@ class ResilientClient(Calls):
     """Calls sources through their policies: raw (`get`), typed (`get_json`) or streamed.
 
     Make one and keep it: limits and circuits live in it. Use it as an async context manager.
-    Redirects are answers, not instructions; there are no cookies, and proxies of the environment
+    Redirects are returned and not followed; there are no cookies, and proxies of the environment
     are ignored.
 
     It may be used on one event loop after another (one `asyncio.run` after the other): limits,

@@ -1,19 +1,22 @@
 # ruff: noqa: N818 - these are named after what happened, as httpx names its own
 """The errors that a call can end in.
 
-ResilienceError ├── AttemptTimeout      one attempt outlived its limit; transient; a TimeoutError
-too ├── TotalTimeout        the whole call, with retries and waits, outlived its; a TimeoutError too
-├── CircuitOpen         nothing was sent: the circuit is open ├── OpenedElsewhere     why it is
-open, if another process found so; a cause, never raised ├── RateLimited         nothing was sent:
-the wait for the rate limit would be too long ├── BulkheadFull        nothing was sent: too many
-calls run and wait already ├── ResponseTooLarge    the body grew past the limit; it was dropped
-unread │   └── HeadersTooLarge the status line and headers did; nothing of it could be read ├──
-UndecodableBody     the body is not in the coding that its header names; an httpx.DecodingError too
-├── StreamIdle          a streamed body paused for longer than its limit ├── UnwantedResult      why
-a function that returned is called again; a cause, never raised ├── HttpError           the response
-to a typed call has a status that is not 2xx └── InvalidBody         the response to a typed call
-has a body of another shape httpx.TransportError    the network failed; httpx's own tree └──
-httpx.RemoteProtocolError
+ResilienceError
+├── AttemptTimeout      one attempt outlived its limit; transient; a TimeoutError too
+├── TotalTimeout        the whole call, with retries and waits, outlived its; a TimeoutError too
+├── CircuitOpen         nothing was sent: the circuit is open
+├── OpenedElsewhere     why it is open, if another process found so; a cause, never raised
+├── RateLimited         nothing was sent: the wait for the rate limit would be too long
+├── BulkheadFull        nothing was sent: too many calls run and wait already
+├── ResponseTooLarge    the body grew past the limit; it was dropped unread
+│   └── HeadersTooLarge the status line and headers did; nothing of it could be read
+├── UndecodableBody     the body is not in the coding that it claims; an httpx.DecodingError too
+├── StreamIdle          a streamed body paused for longer than its limit
+├── UnwantedResult      why a function that returned is called again; a cause, never raised
+├── HttpError           a typed call had a response with a status that is not 2xx
+└── InvalidBody         a typed call had a response with a body of another shape
+httpx.TransportError    the network failed; httpx's own tree
+└── httpx.RemoteProtocolError
     └── StaleConnection a kept-alive connection that the server had already closed
 """
 
@@ -200,7 +203,7 @@ class UnwantedResult(ResilienceError):
         self.result = result
 
     def __str__(self) -> str:
-        return f"the function returned {self.result!r:.200}; on_result says whether that will do"
+        return f"the function returned {self.result!r:.200}; on_result says which are accepted"
 
 
 class HttpError(ResilienceError):

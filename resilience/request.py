@@ -25,7 +25,7 @@ _DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate"}
 
 
 _ParamValue = str | int | float | None
-# The list is of Any because lists are invariant: one of integers is no list of these.
+# The list is of Any because lists are invariant: list[int] is not a list of these.
 Params = Mapping[str, _ParamValue | list[Any] | tuple[_ParamValue, ...]]
 
 

@@ -40,7 +40,7 @@ class SharingSettings:
         limit_s: Limit on each exchange, reading or writing, in seconds, 10 ms..10 s; a Redis that
             is slower counts as unavailable.
         connect_limit_s: Limit on connecting in seconds, 10 ms..60 s; 2 s, because handshakes take
-            several round trips where an exchange takes one, and nobody waits for them.
+            several round trips where an exchange takes one, and no call waits for them.
         max_connection_age_s: How long a connection is used, in seconds, 10 ms..24 h, so that a
             Redis which has moved is found again; 120 as for connections to sources.
         pause_s: How long Redis is left alone after it failed, in seconds, 10 ms..24 h.
@@ -201,7 +201,7 @@ class SharedCircuits:
     async def _connect(self) -> None:
         """Keep a connection ready, so that an exchange need not make one within its own limit.
 
-        It is made anew after a failure, and when it is old: a server that still answers, be it with
+        It is made anew after a failure, and when it is old: a server that still responds, even with
         READONLY, LOADING or NOAUTH, would keep it, though its name may lead to another by now.
         """
         pool = self._redis.connection_pool
@@ -222,7 +222,7 @@ class SharedCircuits:
             await self._drop_connections()
 
     async def _drop_connections(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         with suppress(Exception):
             async with asyncio.timeout(self._settings.limit_s):
                 await self._redis.connection_pool.disconnect(inuse_connections=False)

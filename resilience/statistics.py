@@ -9,8 +9,8 @@ class SourceStatistics:
 
     A call makes one *try*, and one more for each retry and each hedge that begins. A try ends
     sent, which makes it an attempt, or unsent: the circuit rejected it, a queue refused it, or the
-    call was cancelled or ran out of time while it waited. An unsent try that is no hedge ends its
-    call. Hence, at any time, in an event's handler too:
+    call was cancelled or ran out of time while it waited. An unsent try that is not a hedge ends
+    its call. Hence, at any time, in an event's handler too:
 
         requests = ok + failed + in_flight
         retries = attempts + rejects + waiting - requests - hedges

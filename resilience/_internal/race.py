@@ -123,7 +123,7 @@ class Race:
                 yield HedgeResult.CANCELLED
 
     def expire(self) -> None:
-        """Send a hedge: the attempt has not been answered when it was due."""
+        """Send a hedge: it is due, and the attempt has had no response."""
         if self._task.cancelling() > self._cancelling:
             return  # the caller has cancelled, or a hedge has won
         latest = self._hedges[-1].call if self._hedges else self._call
@@ -133,7 +133,7 @@ class Race:
             self._expect_hedges()
         hedge = _Hedge(len(self._hedges) + 1, copy(self._call))
         self._hedges += (hedge,)
-        # In the call's context as it was before the first attempt: a hedge is no part of that one.
+        # In the call's context as it was before the first attempt: a hedge is not part of that one.
         create_task = self._task.get_loop().create_task
         hedge.task = self._context.run(create_task, self._run_hedge(hedge))
 

@@ -353,5 +353,5 @@ class _SafeListener(pybreaker.CircuitBreakerListener):
         """Pass the change on."""
         try:
             self._listener.state_change(cb, old_state, new_state)
-        except Exception:  # noqa: BLE001 - anybody's code
+        except Exception:  # noqa: BLE001 - user code
             _log.exception("the listener %r failed on %s", self._listener, new_state.name)

@@ -40,9 +40,9 @@ class AdaptiveSettings:
         min_limit: Never fewer calls at once, 1..100,000; 1 keeps measuring going.
         max_limit: Never more, up to 100,000. 200 bounds the harm if the source shows overload in
             none of the ways that are looked for. Where many processes call one source, give each
-            its share of what the source bears, twice over: it is the one bound that holds if
-            their clocks disagree, see `GradientLimit`.
-        latency_tolerance: How many times the unloaded mean latency is no sign of a queue, 1..10.
+            twice its share of what the source can bear: only this bound holds if their clocks
+            disagree, see `GradientLimit`.
+        latency_tolerance: Up to how many times the unloaded mean latency counts as no queue, 1..10.
             1.1, as the unloaded latency is known to about a tenth; more allows longer queues.
         probe_every_s: How often the unloaded source is measured anew, in seconds, 1 s..24 h. A
             probe takes a second or four latencies at a quarter of the slots; every 20 s it costs

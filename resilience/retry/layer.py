@@ -30,7 +30,7 @@ from resilience.retry.settings import RetrySettings, may_repeat, next_step
 from resilience.statistics import Counts
 
 
-class _TransientResponse(Exception):  # noqa: N818 - carries a response to stamina, is no error
+class _TransientResponse(Exception):  # noqa: N818 - carries a response to stamina, is not an error
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(response.status_code)
         self.response = response

@@ -81,7 +81,7 @@ class Retrying:
         """Return what `func(*args, **kwargs)` returns, or raise what it raises, in the end.
 
         Raises:
-            TypeError: `func` is no coroutine function.
+            TypeError: `func` is not a coroutine function.
         """
         expect_callable("func", func, "give the function, and its arguments after it")
         call = _Call(next(self._request_ids), self._settings.delays_s(self._random))

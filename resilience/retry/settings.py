@@ -50,7 +50,7 @@ class RetrySettings:
             is the longest that a limit per minute asks for.
         repeatable: Which requests are repeated. "idempotent", the default: those of idempotent
             methods (GET, HEAD, OPTIONS, TRACE, QUERY, PUT, DELETE) after every transient failure;
-            others only if they bear an Idempotency-Key, were never sent (no connection), or were
+            others only if they have an Idempotency-Key, were never sent (no connection), or were
             refused by one of the statuses below, because otherwise an order could be placed twice.
             "safe": those of the first five of these methods alone, key or none. "any": every
             method after every transient failure.
@@ -107,7 +107,7 @@ class RetrySettings:
         if never:
             return f"{name} may hold 408, 429 and 5xx, got {never[0]}, which is never retried"
         if self.repeatable != "idempotent" and set(statuses) != _REFUSALS:
-            return f"{name} has no say with repeatable={self.repeatable!r}; leave one of them out"
+            return f"{name} has no effect with repeatable={self.repeatable!r}; leave one out"
         return None
 
     def delays_s(self, random: Random) -> Iterator[float]:

@@ -170,7 +170,7 @@ class _Open:
 
 
 class _Call(_Open):
-    """The span of a call, and what its attempts have in common."""
+    """The span of a call, and what its attempts share."""
 
     __slots__ = ("_around", "_attempt_attributes", "_attempt_name", "_sent")
 

@@ -272,6 +272,6 @@ def _without_body(response: httpx.Response) -> httpx.Response:
         if name not in {"content-encoding", "content-length", "transfer-encoding"}
     ]
     empty = httpx.Response(response.status_code, headers=kept, request=response.request)
-    with suppress(RuntimeError):  # the elapsed time is set only once the response is closed
+    with suppress(RuntimeError):  # httpx raises it while `elapsed` is not set
         empty.elapsed = response.elapsed
     return empty

@@ -1,4 +1,4 @@
-"""Settings of the connections to a source."""
+"""How connections are made: their settings, the proxy, and the look-up of host names."""
 
 import asyncio
 import math
