@@ -65,14 +65,14 @@ def _add_routes(app: FastAPI, converter: Converter, stats: Stats, client: Resili
         responses=problem_responses(404, 422, 503),
     )
     async def convert(asked: Annotated[ConvertRequest, Depends(convert_request)]) -> Response:
-        """Convert an amount by the rate of now, or by the last good rate."""
+        """Convert an amount by the current rate, or by the last good rate."""
         answer = await converter.answer(asked)
         # Not as the model: it would print the amounts as text or as floats, which round.
         return Response(answer.as_json(), headers=mark(answer.fault), media_type="application/json")
 
     @app.get("/stats")
-    async def tell() -> dict[str, Any]:
-        """Count what happened since the start."""
+    async def counts() -> dict[str, Any]:
+        """Return the counts since the start."""
         breaker = client.breaker(RATES)
         return stats.as_wire(breaker.state if breaker else None)
 

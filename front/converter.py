@@ -31,13 +31,13 @@ class Conversion(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A converted amount, the rate that it was converted by, and how old that rate is."""
+    """A converted amount, the rate that was used, and the age of that rate."""
 
     result: Decimal  # two decimals
     rate: Decimal
     source: Literal["fresh", "stale"]
     age_s: int  # >= 0; 0 if fresh
-    fault: str = ""  # what the last reply of rates says has touched it
+    fault: str = ""  # the faults named by the last reply of rates
 
     def as_json(self) -> bytes:
         """Return the reply; both amounts are JSON numbers with every decimal."""
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Converter:
-    """Answers requests by *rates*, or by what *cache* recalls."""
+    """Answers requests by *rates*, or by the rate that *cache* recalls."""
 
     def __init__(self, rates: Rates, cache: RateCache, stats: Stats) -> None:
         self._rates = rates
@@ -63,7 +63,7 @@ class Converter:
         """Return the answer to *asked*.
 
         Raises:
-            ProblemError: 404, rates knows no such currency; 503, no rate at all, with both whys.
+            ProblemError: 404, rates has no such currency; 503, no rate at all, with both reasons.
         """
         try:
             rate, fault = await self._rates.rate(asked.code, raw=asked.raw)
@@ -100,12 +100,12 @@ class Converter:
 
 
 def mark(fault: str) -> dict[str, str] | None:
-    """Return the header that passes on what touched the last reply of rates; None if nothing."""
+    """Return the header that names the faults of the last reply of rates; None without any."""
     return {"X-Chaos": fault} if fault else None
 
 
 def convert(amount: Decimal, value: Decimal) -> Decimal:
-    """Return *amount* times *value* in two decimals, a half to the even cent."""
+    """Return *amount* times *value* in two decimals, rounded half to even."""
     return _ARITHMETIC.multiply(amount, value).quantize(_CENT, context=_ARITHMETIC)
 
 

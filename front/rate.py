@@ -1,4 +1,4 @@
-"""A rate, and its strict reading: whatever else arrives is no rate."""
+"""A rate, and its strict reading: anything else is refused."""
 
 import reprlib
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ _CLOCKS_MAY_DIFFER_BY = timedelta(minutes=5)
 
 
 class BadRateError(ValueError):
-    """What was read is no rate of the currency asked for; the message says why."""
+    """The text is not a rate of the requested currency; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """What one unit of the currency costs, and when that was so."""
+    """The price of one unit of the currency, and the time of that price."""
 
     code: str  # three letters, upper case
     value: Decimal  # LOWEST..HIGHEST
@@ -29,8 +29,8 @@ def read_rate(body: bytes | str, code: str, now: datetime) -> Rate:
     """Return the rate of *code* that the JSON *body* holds; other members are ignored.
 
     Raises:
-        BadRateError: it is no JSON object, holds another currency, or its value or moment is
-            missing, of a wrong type or absurd: a moment is so more than five minutes after *now*.
+        BadRateError: it is not a JSON object, holds another currency, or its value or time is
+            missing, of a wrong type or out of range: a time more than five minutes after *now*.
     """
     members = _members(body)
     if members.get("code") != code:
@@ -46,7 +46,9 @@ def write_rate(rate: Rate) -> bytes:
 
 def _members(body: bytes | str) -> dict[str, object]:
     if len(body) > LARGEST_BODY_BYTES:
-        raise BadRateError(f"{len(body)} bytes are no rate, at most {LARGEST_BODY_BYTES} are")
+        raise BadRateError(
+            f"{len(body)} bytes are too many for a rate, at most {LARGEST_BODY_BYTES} are read"
+        )
     try:
         members = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -57,7 +59,7 @@ def _members(body: bytes | str) -> dict[str, object]:
 
 
 def _value(value: object) -> Decimal:
-    # A bool is an int to isinstance, and no rate.
+    # A bool is an int to isinstance, but not a rate.
     if type(value) not in (int, float):
         raise BadRateError(f"the value must be a number, got {_brief(value)}")
     exact = Decimal(str(value))

@@ -14,7 +14,7 @@ from front.rate import BadRateError, Rate, read_rate, write_rate
 
 WRITE_EVERY_S = 0.02
 PAUSE_S = 1.0
-_MAX_CONNECTIONS = 8  # a crowd that opens more at once spends its time on opening them
+_MAX_CONNECTIONS = 8  # opening more at once takes longer than it saves
 
 
 class NothingKeptError(LookupError):
@@ -22,19 +22,19 @@ class NothingKeptError(LookupError):
 
 
 class RateCache:
-    """Keeps good rates and recalls the last one of a currency; Redis may be away at any time.
+    """Keeps good rates and recalls the last one of a currency; Redis may fail at any time.
 
-    A fresh answer must not wait for Redis: `keep` only notes the rate, and a writer takes the
+    A fresh answer must not wait for Redis: `keep` only notes the rate, and a writer sends the
     notes to Redis, the latest of each currency, every `WRITE_EVERY_S`; after a failure it pauses
-    for `PAUSE_S`. A crash loses what was noted since. A recall first takes its own notes there,
-    so that it never misses a rate kept before it; leaving `writing` does so too. Whatever Redis
-    does, no use of it lasts longer than *timeout_s*, > 0.
+    for `PAUSE_S`. A crash loses what was noted since. A recall first writes the notes, so that it
+    never misses a rate kept before it; leaving `writing` writes them too. No use of Redis lasts
+    longer than *timeout_s*, > 0.
     """
 
     def __init__(self, url: str, *, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._silence = f"Redis was silent for {timeout_s:g} s"
-        # No time-outs of the client's own: the one limit around each use is enough, and wins.
+        # No timeouts of the client's own: the one limit around each use is enough.
         pool = BlockingConnectionPool.from_url(
             url,
             max_connections=_MAX_CONNECTIONS,
@@ -45,24 +45,24 @@ class RateCache:
         )
         self._redis = Redis.from_pool(pool)
         self._noted: dict[str, Rate] = {}
-        self._news = asyncio.Event()
+        self._has_notes = asyncio.Event()
         self._one_writer = asyncio.Lock()
 
     def keep(self, rate: Rate) -> None:
         """Note *rate* as the last good one of its currency."""
         self._noted[rate.code] = rate
-        self._news.set()
+        self._has_notes.set()
 
     async def recall(self, code: str) -> Rate:
         """Return the last good rate of *code*.
 
         Raises:
-            NothingKeptError: Redis is away or silent, or holds no rate or no readable one.
+            NothingKeptError: Redis fails or is silent, or holds no rate or no readable one.
         """
         try:
             async with asyncio.timeout(self._timeout_s):
                 if self._noted or self._one_writer.locked():
-                    # A Redis that takes no writes may still hold an older rate.
+                    # A Redis that refuses writes may still hold an older rate.
                     with suppress(RedisError, ConnectionError):
                         await self._write_noted()
                 kept = await self._redis.get(_key(code))
@@ -75,7 +75,7 @@ class RateCache:
         return _read(kept, code)
 
     async def check(self) -> None:
-        """Raise unless Redis answers."""
+        """Raise unless Redis responds."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._redis.ping()
@@ -84,7 +84,7 @@ class RateCache:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Run the writer until the block ends; then write what is left and hang up."""
+        """Run the writer until the block ends; then write what is left and disconnect."""
         try:
             async with asyncio.TaskGroup() as group:
                 writer = group.create_task(self._write_forever())
@@ -99,17 +99,20 @@ class RateCache:
 
     async def _write_forever(self) -> None:
         while True:
-            await self._news.wait()
+            await self._has_notes.wait()
             try:
                 await self._write_noted_in_time()
             except (RedisError, OSError):
-                await self._hang_up_idle()
+                await self._close_idle()
                 await asyncio.sleep(PAUSE_S)
             else:
                 await asyncio.sleep(WRITE_EVERY_S)
 
-    async def _hang_up_idle(self) -> None:
-        """Have Redis' name looked up again: where it led to may be a replica by now, and refuse."""
+    async def _close_idle(self) -> None:
+        """Close idle connections, so that Redis' name is resolved again.
+
+        After a failover the old server may be a replica, which refuses writes.
+        """
         with suppress(RedisError, OSError):
             async with asyncio.timeout(self._timeout_s):
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
@@ -121,7 +124,7 @@ class RateCache:
     async def _write_noted(self) -> None:
         async with self._one_writer:
             batch, self._noted = self._noted, {}
-            self._news.clear()
+            self._has_notes.clear()
             if not batch:
                 return
             try:
@@ -130,7 +133,7 @@ class RateCache:
                 )
             except BaseException:
                 self._noted = batch | self._noted
-                self._news.set()
+                self._has_notes.set()
                 raise
 
 

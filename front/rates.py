@@ -1,8 +1,8 @@
-"""One question to rates, and everything that can become of it.
+"""One call to rates, and every way in which it can end.
 
-The reply to the last attempt may say in `X-Chaos` which faults, made on purpose, have touched it;
-that goes with whatever became of the question, so that the converter can pass it on. An attempt
-that no reply came to, or that an open circuit refused, has nothing to say of faults.
+The reply to the last attempt may name in `X-Chaos` the injected faults that touched it; the result
+carries that name, so that the converter can pass it on. An attempt without a reply, or one that an
+open circuit refused, names no faults.
 """
 
 from datetime import UTC, datetime
@@ -18,13 +18,12 @@ from resilience import ResilienceError, ResilientClient
 
 _log = structlog.get_logger()
 
-
 LONGEST_FAULT = 200
 _MARK = "x-chaos"
 
 
 class UnknownCurrencyError(LookupError):
-    """Rates answered that it has no such currency; `fault` is what touched that reply."""
+    """Rates has no such currency; `fault` names what touched its reply."""
 
     def __init__(self, message: str, *, fault: str = "") -> None:
         super().__init__(message)
@@ -32,15 +31,15 @@ class UnknownCurrencyError(LookupError):
 
 
 class RatesFailedError(Exception):
-    """No good rate came; the message says why, `fault` what touched the last reply if one came."""
+    """No good rate came; the message says why, `fault` names what touched the last reply."""
 
     def __init__(self, message: str, *, fault: str = "") -> None:
         super().__init__(message)
         self.fault = fault
 
 
-class Told(NamedTuple):
-    """A rate, and the faults that touched the reply it came in; empty if none did."""
+class RateReply(NamedTuple):
+    """A rate, and the faults that touched the reply with it; empty if there were none."""
 
     rate: Rate
     fault: str
@@ -52,43 +51,43 @@ class Rates:
     def __init__(self, client: ResilientClient) -> None:
         self._client = client
 
-    async def rate(self, code: str, *, raw: bool) -> Told:
-        """Return the rate of *code*, asked for plainly if *raw* and through the policies if not.
+    async def rate(self, code: str, *, raw: bool) -> RateReply:
+        """Return the rate of *code*, by a plain call if *raw*, else through the policies.
 
         Raises:
             UnknownCurrencyError: rates answered 404.
-            RatesFailedError: anything else that is no good rate.
+            RatesFailedError: anything else that is not a good rate.
         """
-        response = await self._ask(f"/rates/{code}", source=RAW if raw else RATES)
+        response = await self._get(f"/rates/{code}", source=RAW if raw else RATES)
         fault = _fault_of(response)
         if response.status_code == HTTPStatus.NOT_FOUND:
             raise UnknownCurrencyError(f"rates knows no currency {code!r}", fault=fault)
         if response.status_code != HTTPStatus.OK:
             raise RatesFailedError(f"rates answered {response.status_code}", fault=fault)
         try:
-            return Told(read_rate(response.content, code, datetime.now(UTC)), fault)
+            return RateReply(read_rate(response.content, code, datetime.now(UTC)), fault)
         except BadRateError as error:
             raise RatesFailedError(f"rates sent no rate: {error}", fault=fault) from error
 
     async def check(self) -> None:
-        """Raise RatesFailedError unless rates says that it is alive."""
-        response = await self._ask("/alive", source=HEALTH)
+        """Raise RatesFailedError unless rates responds 200 to `/alive`."""
+        response = await self._get("/alive", source=HEALTH)
         if response.status_code != HTTPStatus.OK:
             raise RatesFailedError(f"rates answered {response.status_code}")
 
-    async def _ask(self, path: str, *, source: str) -> httpx.Response:
+    async def _get(self, path: str, *, source: str) -> httpx.Response:
         try:
             return await self._client.get(source, path)
         except (ResilienceError, httpx.HTTPError) as error:
             raise RatesFailedError(f"{type(error).__name__}: {error}") from error
         except Exception as error:
-            # Nothing that rates sends may end in a 500 here, but this is worth a look.
+            # No reply of rates may end in a 500 here, but an unexpected error is logged.
             _log.exception("rates.misunderstood", path=path)
             raise RatesFailedError(f"{type(error).__name__}: {error}") from error
 
 
 def _fault_of(response: httpx.Response) -> str:
-    """Return what the reply says in `X-Chaos`, if that can be said again in a header of ours."""
+    """Return the reply's `X-Chaos`, if it can be sent in a header of ours; else an empty text."""
     fault = response.headers.get(_MARK, "")
     is_fit = fault.isascii() and fault.isprintable() and len(fault) <= LONGEST_FAULT
     return fault if is_fit else ""

@@ -1,4 +1,4 @@
-"""What the converter can be told: where things are, and every number of its policies."""
+"""Settings of the converter: addresses, and every number of its policies."""
 
 from typing import Annotated, Self
 
@@ -48,7 +48,7 @@ class FrontSettings(ServiceSettings):
         """Return rates as the resilient, the raw and the health-checking caller see it.
 
         Raises:
-            ValueError: a number is out of range, or two do not fit each other.
+            ValueError: a number is out of range, or two contradict each other.
         """
         return (
             Source(name=RATES, base_url=self.rates_url, policies=self._policies()),

@@ -1,4 +1,4 @@
-"""What happened so far, counted for `/stats`."""
+"""Counts of what happened, for `/stats`."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ COUNTED = (AttemptStarted, AttemptFailed, RetryScheduled, CallRejected, GaveUp)
 class Stats:
     """Counts since the start; health checks are not among them."""
 
-    fresh: int = 0  # conversions by a rate just asked for
+    fresh: int = 0  # conversions by a rate requested for them
     stale: int = 0  # conversions by the last good rate
     errors: int = 0  # 503: neither
     unknown: int = 0  # 404: rates knows no such currency

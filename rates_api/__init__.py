@@ -1,4 +1,4 @@
-"""Currency rates, made sick on purpose when asked to."""
+"""Currency rates, with faults injected on request."""
 
 from rates_api.app import create_app
 from rates_api.settings import RatesSettings

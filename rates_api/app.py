@@ -33,7 +33,7 @@ def create_app(settings: RatesSettings) -> FastAPI:
 def _add_routes(app: FastAPI, rng: random.Random, outcomes: Outcomes) -> None:
     @app.get("/rates/{code}", responses=problem_responses(404))
     async def rate(code: str) -> Rate:
-        """Say what one unit of a currency costs now; *code* in any case."""
+        """Return the price of one unit of a currency now; *code* in any case."""
         try:
             return quote(code, rng, datetime.now(UTC))
         except UnknownCurrencyError as error:
@@ -41,5 +41,5 @@ def _add_routes(app: FastAPI, rng: random.Random, outcomes: Outcomes) -> None:
 
     @app.get("/stats")
     async def stats() -> dict[str, Any]:
-        """Count what became of the calls to `/rates/` since the start."""
+        """Return the counts of the replies of `/rates/` since the start."""
         return outcomes.as_wire()

@@ -1,4 +1,4 @@
-"""Rates: a base rate for each currency, and a little jitter."""
+"""Rates: a base rate for each currency, with random jitter."""
 
 import random
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _LARGEST_JITTER_STEPS = 500  # 0.05
 
 
 class UnknownCurrencyError(LookupError):
-    """No rate is kept for this code."""
+    """There is no rate for this code."""
 
 
 def _iso(moment: datetime) -> str:
@@ -26,9 +26,9 @@ def _iso(moment: datetime) -> str:
 
 
 class Rate(BaseModel):
-    """What one unit of the currency *code* costs, in four decimals, at a moment in UTC.
+    """The price of one unit of the currency *code*, in four decimals, at a time in UTC.
 
-    In JSON the value is a number: a float prints four decimals exactly as they are.
+    In JSON the value is a number: a float prints four decimals exactly.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,4 +1,4 @@
-"""What the rates service can be told."""
+"""Settings of the rates service."""
 
 from pydantic import Field, SecretStr
 

@@ -3,41 +3,37 @@
 A `ResilientClient` sends each call through the `Pipeline` of its source. A policy is a *layer*:
 a callable around the layer inside it, with settings of its own. Outermost first:
 
-    fallback        FallbackLayer     fallback
-    total_timeout   TotalTimeoutLayer total_timeout
-    retry           RetryLayer        retry/
-    hedge           HedgeLayer        hedge/
-    admission       AdmissionLayer    admission: circuit, queue, slot, token, circuit
-        breaker                       breaker/
-        bulkhead, or adaptive         concurrency/
-        rate limit                    rate_limit/
-    attempt         AttemptLayer      attempt
-    transport                         wire/
+    fallback           FallbackLayer      fallback
+    total_timeout_s    TotalTimeoutLayer  timeouts
+    retry              RetryLayer         retry/
+    hedge              HedgeLayer         hedge
+                       AdmissionLayer     admission: circuit, queue, slot, token, circuit
+        breaker                           breaker/
+        bulkhead, or adaptive             concurrency/
+        rate_limit                        rate_limit
+    attempt_timeout_s  AttemptLayer       timeouts
 
-In `calls/` are the ways to call and what a call may say, in `timing/` the deadlines, in `checks/`
-what refuses wrong settings; a `GuardedSource` puts the parts of one source together.
+Around them: `source` (what is called, under which policies), `request` (what a caller may say) and
+`call` (one call on its way through the layers); `events` (what subscribers receive), `statistics`
+(what is counted) and `errors` (what calls raise).
 
-`outcome` says what is transient, `events` what subscribers hear, `statistics` what is counted,
-`errors` what calls raise. `CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`,
-`RetryLedger`, `RetryWaits` and `RetryLayer` are of use alone; `Retrying` repeats other things than
-HTTP. Every limit, window and wait runs on the event loop's clock, every random draw on the
-generator that is passed in.
+What this package exports is its public interface, with three modules that it does not import:
+`telemetry` (needs OpenTelemetry), `shared_state` (needs redis) and `testing`. `_internal` and all
+other names with a leading underscore may change at any time: `_internal.wire` is HTTP itself, and
+beside it are the clock, queues and checks that the policies are made of.
 
-Three modules are not imported here: `telemetry`, which needs OpenTelemetry, `shared_state`, which
-needs redis, and `testing`. pybreaker imports redis wherever that is installed, and redis the SDK of
-OpenTelemetry.
+`CircuitBreaker`, `TokenBucket`, `Bulkhead`, `AdaptiveConcurrency`, `RetryLedger`, `RetryWaits` and
+`RetryLayer` can be used alone; `Retrying` repeats calls other than HTTP. Every limit, window and
+wait runs on the event loop's clock, and every random draw comes from the generator passed in.
 """
 
-from resilience.breaker.circuit_breaker import CircuitBreaker
-from resilience.breaker.permit import Permit
+from resilience.breaker.circuit_breaker import CircuitBreaker, Permit
 from resilience.breaker.settings import BreakerSettings, Trip
 from resilience.call import Call
-from resilience.calls.request import RequestOptions
 from resilience.client import ResilientClient
 from resilience.concurrency.adaptive import AdaptiveConcurrency, Measurement
-from resilience.concurrency.adaptive_limit import GradientLimit
-from resilience.concurrency.adaptive_settings import AdaptiveSettings
 from resilience.concurrency.bulkhead import Bulkhead, BulkheadSettings
+from resilience.concurrency.gradient_limit import AdaptiveSettings, GradientLimit
 from resilience.errors import (
     AttemptTimeout,
     BulkheadFull,
@@ -81,20 +77,19 @@ from resilience.events import (
     RateLimitDelayed,
     RetryScheduled,
     ServerRateLimited,
+    Subscribers,
 )
 from resilience.fallback import Fallback
-from resilience.hedge.layer import HedgeSettings
+from resilience.hedge import HedgeSettings
 from resilience.pipeline import Pipeline
-from resilience.rate_limit.settings import RateLimit
-from resilience.rate_limit.token_bucket import TokenBucket
+from resilience.rate_limit import RateLimit, TokenBucket
+from resilience.request import RequestOptions
 from resilience.retry.budget import RetryBudget, RetryLedger
-from resilience.retry.layer import RetryLayer
+from resilience.retry.layer import RetryLayer, RetryWaits
 from resilience.retry.retrying import Retrying
 from resilience.retry.settings import RetrySettings
-from resilience.retry.wait import RetryWaits
 from resilience.source import Overrides, Policies, Source
 from resilience.statistics import SourceStatistics
-from resilience.subscribers import Subscribers
 
 __all__ = [
     "AdaptiveConcurrency",

@@ -1,4 +1,4 @@
-"""The layer that an attempt passes before it is sent, and that hears how it ended."""
+"""The layer that an attempt passes before it is sent, and that records how it ended."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,19 +6,24 @@ from datetime import datetime
 
 import httpx
 
-from resilience.breaker.permit import Permit
+from resilience._internal.guards import Guards
+from resilience._internal.outcome import TOO_MANY_REQUESTS, is_transient_status, verdict_on
+from resilience._internal.timing import ROUNDING_S, loop_time_s
+from resilience._internal.wire.retry_after import retry_after_s
+from resilience.breaker.circuit_breaker import Permit
 from resilience.call import Call, Layer
 from resilience.concurrency.adaptive import Measurement
 from resilience.concurrency.bulkhead import Bulkhead
 from resilience.errors import AttemptTimeout, BulkheadFull, CircuitOpen, RateLimited
-from resilience.events import CallRejected, QueueRejected, RateLimitDelayed, ServerRateLimited
-from resilience.guards import Guards
-from resilience.outcome import TOO_MANY_REQUESTS, is_transient_status, verdict_on
-from resilience.rate_limit.token_bucket import TokenBucket
-from resilience.retry.retry_after import retry_after_s
+from resilience.events import (
+    CallRejected,
+    QueueRejected,
+    RateLimitDelayed,
+    ServerRateLimited,
+    Subscribers,
+)
+from resilience.rate_limit import TokenBucket
 from resilience.statistics import Counts
-from resilience.subscribers import Subscribers
-from resilience.timing.clock import ROUNDING_S, loop_time_s
 
 _NEARLY_ALL = 0.99  # of its time: it began a moment after its call
 
@@ -26,15 +31,15 @@ _NEARLY_ALL = 0.99  # of its time: it began a moment after its call
 class AdmissionLayer:
     """Holds an attempt back until the source may be called; any of the three guards may be None.
 
-    1. circuit: an open one rejects the attempt before it takes a place anywhere
+    1. circuit: an open one rejects the attempt before it takes a place in any queue
     2. queue: refused if it is full or the wait would be too long
     3. slot of the bulkhead: before the token, so that tokens which are saved up while all slots
        are taken are not spent in one burst when the slots come free
     4. token of the bucket, first come first served
-    5. circuit: leave for the attempt; a circuit that opens rejects at once whoever waits in 3 or 4
-    6. the inner layers; then the circuit hears the outcome, and so does what adapts the slots'
-       number to it; a 429 pauses the whole source. An attempt that the total time-out ended has
-       timed out, to them, if it had as long as an attempt on this source may take
+    5. circuit: a permit for the attempt; a circuit that opens rejects at once all that wait in 3, 4
+    6. the inner layers; then the outcome goes to the circuit and to what adapts the number of
+       slots; a 429 pauses the whole source. An attempt that the total timeout ended counts
+       as timed out there if it had as long as an attempt on this source may take
 
     One layer for all, because what an attempt holds after one step it must give back when it
     fails at a later one. The clock is read once before the inner layers and once after them.
@@ -52,7 +57,7 @@ class AdmissionLayer:
         self._inner = inner
         self._breaker, self._bulkhead = guards.breaker, guards.bulkhead
         self._adaptive, self._bucket = guards.adaptive, guards.bucket
-        own = guards.policies  # an impatient call's time-out is nothing against the source
+        own = guards.policies  # a shorter timeout of one call says nothing about the source
         self._counts_429 = own.breaker is not None and own.breaker.counts_429
         self._attempt_limit_s = own.attempt_timeout_s or own.total_timeout_s
         self._subscribers = subscribers
@@ -78,9 +83,9 @@ class AdmissionLayer:
         measurement = None if self._adaptive is None else self._adaptive.begin(now_s)
         try:
             response = await self._inner(call)
-            self._hear(call, permit, measurement, response)
+            self._settle(call, permit, measurement, response)
         except BaseException as error:
-            self._hear_error(call, permit, measurement, error, began_s=now_s)
+            self._settle_error(call, permit, measurement, error, began_s=now_s)
             raise
         if self._bulkhead is not None:
             if call.keep is None or response.is_closed:
@@ -90,7 +95,7 @@ class AdmissionLayer:
         return response
 
     async def _admit(self, call: Call) -> Permit | None:
-        """Do in full what the class says; the common attempt finds everything open."""
+        """Pass every step in order; most attempts find everything open and skip this."""
         try:
             if self._breaker is not None:
                 self._breaker.check()
@@ -102,7 +107,7 @@ class AdmissionLayer:
             raise
 
     def _take_at_once(self, now_s: float) -> bool:
-        """Take a slot and a token if both are there and nobody is before; else take neither."""
+        """Take a slot and a token if both are free and no one waits; else take neither."""
         if self._bulkhead is not None and not self._bulkhead.try_acquire():
             return False
         if self._bucket is None or self._bucket.try_take_at_once(now_s):
@@ -112,7 +117,7 @@ class AdmissionLayer:
         return False
 
     async def _take_in_turn(self, call: Call) -> None:
-        """Enter the line for a token, take a slot, then the token; or leave with nothing."""
+        """Enter the queue for a token, take a slot, then the token; or leave with nothing."""
         if self._bucket is not None:
             self._bucket.enter(call.deadline_s)
         if self._bulkhead is not None:
@@ -139,7 +144,7 @@ class AdmissionLayer:
         waited_s = await bucket.take()
         self._counts.rate_limit_waits += 1
         self._counts.rate_limit_wait_s += waited_s
-        self._subscribers.tell_of(call, RateLimitDelayed, waited_s=waited_s)
+        self._subscribers.notify_of(call, RateLimitDelayed, waited_s=waited_s)
 
     def _permit(self) -> Permit | None:
         if self._breaker is None:
@@ -156,14 +161,14 @@ class AdmissionLayer:
     def _refused(self, call: Call, error: BaseException) -> None:
         if isinstance(error, CircuitOpen):
             self._counts.circuit_rejects += 1
-            self._subscribers.tell_of(call, CallRejected, retry_after_s=error.retry_after_s)
+            self._subscribers.notify_of(call, CallRejected, retry_after_s=error.retry_after_s)
         elif isinstance(error, (RateLimited, BulkheadFull)):
             self._counts.queue_rejects += 1
-            self._subscribers.tell_of(call, QueueRejected, cause=error)
+            self._subscribers.notify_of(call, QueueRejected, cause=error)
         else:
             self._counts.abandoned += 1
 
-    def _hear(
+    def _settle(
         self,
         call: Call,
         permit: Permit | None,
@@ -177,7 +182,7 @@ class AdmissionLayer:
         if limited and self._bucket is not None:
             asked_s = retry_after_s(response, self._wall_clock)
             pause_s = self._bucket.pause(asked_s or 0.0)
-            self._subscribers.tell_of(call, ServerRateLimited, pause_s=pause_s)
+            self._subscribers.notify_of(call, ServerRateLimited, pause_s=pause_s)
         if permit is None:
             return
         if not is_transient_status(status):
@@ -187,7 +192,7 @@ class AdmissionLayer:
         else:
             permit.failure(status)
 
-    def _hear_error(
+    def _settle_error(
         self,
         call: Call,
         permit: Permit | None,
@@ -206,7 +211,7 @@ class AdmissionLayer:
             self._bulkhead.release()
 
     def _has_had_its_time(self, call: Call, began_s: float) -> bool:
-        """Tell whether the total time-out has fired, and left the attempt all that it may take."""
+        """Tell whether the total timeout has fired after the attempt had its full time."""
         if call.deadline_s is None or self._attempt_limit_s is None:
             return False
         now_s = loop_time_s()

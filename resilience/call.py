@@ -6,13 +6,13 @@ from typing import Protocol
 
 import httpx
 
-from resilience.timing.clock import loop_time_s
+from resilience._internal.timing import loop_time_s
 
 Send = Callable[[], Awaitable[httpx.Response]]
 """Sends the request once and returns the response with its body read."""
 
 Keep = Callable[[httpx.Response, Callable[[], None]], object]
-"""Takes a response and what is to be called, once, when its body needs no more."""
+"""Takes a response and a function to call once, when its body has been read or dropped."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 """Methods that only ask. Source: RFC 9110 9.2.1; draft-ietf-httpbis-safe-method-w-body on QUERY."""
@@ -22,10 +22,10 @@ IDEMPOTENT_METHODS = SAFE_METHODS | {"PUT", "DELETE"}
 
 
 class SentListener(Protocol):
-    """Who wants to know when an attempt that has waited for its admission is sent."""
+    """Is notified when an attempt that has waited for its admission is sent."""
 
     def on_sent(self) -> None:
-        """Hear that it is sent now."""
+        """Note that the attempt is sent now."""
 
 
 class Call:
@@ -36,16 +36,16 @@ class Call:
         send: Sends the request; each attempt calls it once.
         request: What is sent; None if only `send` knows.
         source: Name of the source, for events.
-        request_id: Number of the call, for events; 0 if nobody numbers calls.
-        idempotency_key: Whether the request bears a key by which the server knows a repetition.
+        request_id: Number of the call, for events; 0 if calls are not numbered.
+        idempotency_key: Whether the request has a key by which the server recognises a repetition.
         attempt: Number of the attempt under way, from 1.
         granted: Number of the last attempt that the retry budget has granted.
         keep: Takes a slot's release when the response comes before its body; None if it comes
             after, so that the slot is free again at once.
-        sent_at_s: When the attempt under way was sent, on the event loop's clock; infinite while
-            it waits to be admitted. Only hedging asks, and sets it for attempts that do not wait.
-        sent_listener: Told when an attempt that has waited is sent; None if nobody asks.
-        deadline_s: When the total time-out fires on the event loop's clock; None for never.
+        sent_at_s: When the attempt under way was sent, on the event loop's clock; infinite while it
+            waits to be admitted. Only hedging reads it, and sets it for attempts that do not wait.
+        sent_listener: Notified when an attempt that has waited is sent; None for no one.
+        deadline_s: When the total timeout fires on the event loop's clock; None for never.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ class Call:
             self.sent_listener.on_sent()
 
     def time_left_s(self) -> float:
-        """Return the seconds until the total time-out; infinite without one."""
+        """Return the seconds until the total timeout; infinite without one."""
         if self.deadline_s is None:
             return math.inf
         return self.deadline_s - loop_time_s()

@@ -1,4 +1,4 @@
-"""The way in: one client, many sources, each behind its own policies."""
+"""The client: many sources, each behind its own policies."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -12,21 +12,10 @@ from typing import Any, Self, Unpack, overload
 
 import httpx
 
-from resilience.breaker.circuit_breaker import CircuitBreaker
-from resilience.calls.json_calls import JsonCalls
-from resilience.calls.request import RequestOptions
-from resilience.calls.streaming import DEFAULT_IDLE_TIMEOUT_S
-from resilience.checks.kinds import expect
-from resilience.concurrency.adaptive import AdaptiveConcurrency
-from resilience.events import Event
-from resilience.guarded_source import GuardedSource, guarded_sources
-from resilience.pipeline import Pipeline
-from resilience.retry.retry_after import expect_aware, utc_now
-from resilience.source import Policies, Source, distinct
-from resilience.statistics import SourceStatistics
-from resilience.subscribers import Handler, Kind, Subscribers, Unsubscribe
-from resilience.timing.one_loop import OneLoop
-from resilience.wire.connections import (
+from resilience._internal.calls import Calls
+from resilience._internal.checks import expect
+from resilience._internal.guarded_source import GuardedSource, guarded_sources
+from resilience._internal.wire.connections import (
     DEFAULT_KEEPALIVE_S,
     DEFAULT_MAX_CONNECTION_AGE_S,
     DEFAULT_MAX_CONNECTIONS,
@@ -34,45 +23,55 @@ from resilience.wire.connections import (
     DEFAULT_MAX_RESPONSE_BYTES,
     Connections,
 )
+from resilience._internal.wire.event_loops import OneLoop
+from resilience._internal.wire.retry_after import expect_aware, utc_now
+from resilience._internal.wire.streaming import DEFAULT_IDLE_TIMEOUT_S
+from resilience.breaker.circuit_breaker import CircuitBreaker
+from resilience.concurrency.adaptive import AdaptiveConcurrency
+from resilience.events import Event, Handler, Kind, Subscribers, Unsubscribe
+from resilience.pipeline import Pipeline
+from resilience.request import RequestOptions
+from resilience.source import Policies, Source, distinct
+from resilience.statistics import SourceStatistics
 
 
-class ResilientClient(JsonCalls):
+class ResilientClient(Calls):
     """Calls sources through their policies: raw (`get`), typed (`get_json`) or streamed.
 
     Make one and keep it: limits and circuits live in it. Use it as an async context manager.
-    Redirects are answers, not instructions; there are no cookies, and proxies of the environment
+    Redirects are returned and not followed; there are no cookies, and proxies of the environment
     are ignored.
 
-    It may go from one event loop to the next (one `asyncio.run` after the other): limits, circuits
-    and statistics stay, connections end with their loop. Two loops that run at the same time, in
-    two threads, need two clients. So does a process that is forked while a loop runs.
+    It may be used on one event loop after another (one `asyncio.run` after the other): limits,
+    circuits and statistics stay, connections end with their loop. Two loops that run at the same
+    time, in two threads, need two clients. So does a process that is forked while a loop runs.
 
     Args:
         sources: Names must differ.
         random: Source of jitter; pass a seeded one to repeat a run. It is seeded anew in processes
-            that are forked later, lest all of them retry at the same moments.
+            that are forked later, so that they do not all retry at the same moments.
         max_connections: Open connections to each source, 1..65535, and so attempts at once: an
             attempt waits for one as for a slot of a bulkhead, whose number it bounds, before it
             takes a token. 100 is what httpx and aiohttp allow.
         max_response_bytes: Largest body after decoding, in bytes, >= 0; ResponseTooLarge beyond.
-            10 MB are more than an API answers, and little enough for 100 at once.
+            10 MB are more than an API sends, and little enough for 100 at once.
         max_header_bytes: Largest status line and headers of a response together, in bytes,
-            1 kB..10 MB; HeadersTooLarge beyond. 164 KiB are the most that httpx takes.
+            1 kB..10 MB; HeadersTooLarge beyond. 164 KiB are the most that httpx accepts.
         keepalive_s: How long an idle connection is kept, in seconds, 0..24 h; 4 is less than
             servers do, of which many close after 5.
         max_connection_age_s: How long a connection is used, in seconds, 0..24 h, so that a host
-            which has moved is found again; 120 as .NET's advice for clients that live long.
+            which has moved is found again; 120 as .NET advises for long-lived clients.
         wall_clock: Returns the aware time of day, for Retry-After dates.
         ssl_context: For https, to sources and the proxy; None trusts the usual authorities, or
             those of SSL_CERT_FILE and SSL_CERT_DIR.
         proxy: URL of an HTTP proxy for all sources; None for none.
         default_policies: Those of sources that have none of their own; `Policies()` by default.
         transport: Sends requests instead of real connections, e.g. `httpx.MockTransport`; the
-            settings of connections and bodies above are then its own affair.
+            settings of connections and bodies above do not apply then.
 
     Raises:
         ValueError: Two sources share a name, or a setting is out of range.
-        TypeError: A source is no Source, or a setting of the wrong kind.
+        TypeError: A source is not a Source, or a setting is of the wrong kind.
     """
 
     def __init__(
@@ -132,11 +131,11 @@ class ResilientClient(JsonCalls):
     ) -> Unsubscribe:
         """Call `handler` with each event, in the calling task; its exceptions are logged.
 
-        With `kinds`, only with events of exactly these classes: what nobody hears is never made,
-        which is most of what being heard costs a call that does well.
+        With `kinds`, only with events of exactly these classes: an event without a handler is never
+        made, which saves most of what events cost a successful call.
 
         Returns:
-            What ends it, to be called without arguments.
+            A function without arguments that ends the subscription.
         """
         return self._subscribers.add(handler, kinds)
 
@@ -157,7 +156,7 @@ class ResilientClient(JsonCalls):
     ) -> None:
         """Send requests through `wrap(transport)` from now on, for each source's transport.
 
-        For what has to see or change each request that is sent, every retry and hedge of a call.
+        For code that has to see or change each request that is sent, retries and hedges included.
         Those share one request: pass a changed copy on. The client closes what `wrap` returns.
         """
         for guarded in self._sources.values():
@@ -180,7 +179,7 @@ class ResilientClient(JsonCalls):
         self._breaker(source).reset()
 
     def statistics(self, source: str) -> SourceStatistics:
-        """Return what became of the calls to `source` so far.
+        """Return the counts of the calls to `source` so far.
 
         Raises:
             ValueError: The source is unknown.
@@ -197,7 +196,7 @@ class ResilientClient(JsonCalls):
             source: Name of a source.
             path: Begins with "/", or is empty; appended to the source's base URL. It may have a
                 query, but neither a fragment nor "..", which would lead out of the base URL.
-                Where a redirect leads, as an absolute URL, will do too if scheme, host and port
+                The target of a redirect, as an absolute URL, is accepted if scheme, host and port
                 are the source's: `str(response.url.join(response.headers["location"]))`.
             options: Query, headers and body, and policies to replace in this call: see
                 `RequestOptions`.
@@ -205,7 +204,7 @@ class ResilientClient(JsonCalls):
         Raises:
             ValueError: The source is unknown, HTTP cannot carry the method, path, query, headers
                 or body, or a replaced policy does not fit the others; nothing was sent or counted.
-            TypeError: An option is unknown or of the wrong kind, or JSON cannot say the body;
+            TypeError: An option is unknown or of the wrong kind, or the body has no JSON form;
                 nothing was sent or counted.
             RuntimeError: The client is closed, or in use on another event loop that runs; nothing
                 was sent or counted.
@@ -228,12 +227,11 @@ class ResilientClient(JsonCalls):
     ) -> AsyncIterator[httpx.Response]:
         """Yield the response once its headers are there; leaving the block closes it.
 
-        The policies see the call until then: retries and time-outs end with the headers, and the
-        breaker judges by them. The body may take as long as it likes, but no pause in it longer
+        The policies apply until then: retries and timeouts end with the headers, and the breaker
+        counts the call by them. The body may take as long as it likes, but no pause in it longer
         than `idle_timeout_s` seconds (10 ms..24 h; None for any), and it may be of any size. A
-        transient response (5xx, 408, 429) is read whole at once, as `request` reads it. The slot
-        of the bulkhead is held until the block is left, that of a response dropped on the way is
-        not.
+        transient response (5xx, 408, 429) is read whole at once, as `request` reads it. The slot of
+        the bulkhead is held until the block is left, that of a response dropped on the way is not.
 
         Raises:
             StreamIdle: Reading the body, after such a pause.
@@ -251,9 +249,9 @@ class ResilientClient(JsonCalls):
         Connections that another event loop has end with it.
         """
         self._is_closed = True
-        async with AsyncExitStack() as closing:  # closes all, whichever of them fail
+        async with AsyncExitStack() as closing:  # closes all, even if some fail
             transports = [guarded.transport for guarded in self._sources.values()]
-            for transport in dict.fromkeys(transports):  # a caller's own is shared by all
+            for transport in dict.fromkeys(transports):  # a transport passed in is shared by all
                 closing.push_async_callback(transport.aclose)
 
     async def __aenter__(self) -> Self:

@@ -1,11 +1,11 @@
 # ruff: noqa: N818 - these are named after what happened, as httpx names its own
-"""What a call can end in, apart from a response.
+"""The errors that a call can end in.
 
 ResilienceError
 ├── AttemptTimeout      one attempt outlived its limit; transient; a TimeoutError too
 ├── TotalTimeout        the whole call, with retries and waits, outlived its; a TimeoutError too
-├── CircuitOpen         nothing was sent: the breaker holds calls back
-├── OpenedElsewhere     why it does, if another process said so; a cause, never raised
+├── CircuitOpen         nothing was sent: the circuit is open
+├── OpenedElsewhere     why it is open, if another process found so; a cause, never raised
 ├── RateLimited         nothing was sent: the wait for the rate limit would be too long
 ├── BulkheadFull        nothing was sent: too many calls run and wait already
 ├── ResponseTooLarge    the body grew past the limit; it was dropped unread
@@ -13,8 +13,8 @@ ResilienceError
 ├── UndecodableBody     the body is not in the coding that it claims; an httpx.DecodingError too
 ├── StreamIdle          a streamed body paused for longer than its limit
 ├── UnwantedResult      why a function that returned is called again; a cause, never raised
-├── HttpError           a typed call was answered with a status that is not 2xx
-└── InvalidBody         a typed call was answered with a body of another shape
+├── HttpError           a typed call had a response with a status that is not 2xx
+└── InvalidBody         a typed call had a response with a body of another shape
 httpx.TransportError    the network failed; httpx's own tree
 └── httpx.RemoteProtocolError
     └── StaleConnection a kept-alive connection that the server had already closed
@@ -65,7 +65,7 @@ class CircuitOpen(ResilienceError):
     """The call was rejected without sending anything.
 
     Attributes:
-        source: Name of the source that is held back.
+        source: Name of the source.
         retry_after_s: Seconds until the next call may try; None while isolated by hand.
         cause: The failure that opened the circuit; None while isolated by hand.
     """
@@ -86,7 +86,7 @@ class CircuitOpen(ResilienceError):
 
 
 class OpenedElsewhere(ResilienceError):
-    """The circuit opened because that of another process, named by `process`, did."""
+    """The circuit opened because that of another process, named by `process`, opened."""
 
     def __init__(self, process: str) -> None:
         super().__init__(process)
@@ -97,12 +97,12 @@ class OpenedElsewhere(ResilienceError):
 
 
 class RateLimited(ResilienceError):
-    """The call was refused a place in the line of its source's rate limit, or waited in vain.
+    """The call was refused a place in the queue for a token, or waited too long for it.
 
     Attributes:
         source: Name of the source.
-        would_wait_s: How long the call would have waited for its token (still), in seconds.
-        waiting: How many calls were in the line.
+        would_wait_s: How long the call would have (still) had to wait for its token, in seconds.
+        waiting: How many calls were in the queue.
     """
 
     def __init__(self, source: str, would_wait_s: float, waiting: int) -> None:
@@ -196,18 +196,18 @@ class StreamIdle(ResilienceError):
 
 
 class UnwantedResult(ResilienceError):
-    """A function returned `result`, which is none that its caller wants."""
+    """A function returned `result`, which its caller does not accept."""
 
     def __init__(self, result: object) -> None:
         super().__init__(result)
         self.result = result
 
     def __str__(self) -> str:
-        return f"the function returned {self.result!r:.200}; on_result says whether that will do"
+        return f"the function returned {self.result!r:.200}; on_result says which are accepted"
 
 
 class HttpError(ResilienceError):
-    """A typed call was answered with a status that is not 2xx.
+    """The response to a typed call has a status that is not 2xx.
 
     Attributes:
         response: The whole response, its body read.
@@ -222,17 +222,17 @@ class HttpError(ResilienceError):
         self.excerpt = excerpt_of(response)
 
     def __str__(self) -> str:
-        told = f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
+        message = f"{_asked(self.response)} was answered with {self.status}: {self.excerpt!r}"
         if not self.response.has_redirect_location:
-            return told
+            return message
         return (
-            f"{told}; a redirect is not followed: with `response` that of this error, call "
+            f"{message}; a redirect is not followed: with `response` that of this error, call "
             'str(response.url.join(response.headers["location"]))'
         )
 
 
 class InvalidBody(ResilienceError):
-    """A typed call was answered with a body that is not what was asked for.
+    """The response to a typed call has a body that does not match the type.
 
     Attributes:
         response: The whole response, its body read.
@@ -254,8 +254,8 @@ class StaleConnection(httpx.RemoteProtocolError):
     """A reused connection turned out to be closed before any of the response came.
 
     The server may close an idle connection at the moment that it is chosen for the next request.
-    That is a race of the client's, at most once a connection, and says nothing about the source's
-    health: it is retried like any network error, but the breaker counts it neither way.
+    That race happens at most once per connection and says nothing about the source's health: it is
+    retried like any network error, but the breaker counts it neither as success nor as failure.
     """
 
 

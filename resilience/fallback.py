@@ -11,25 +11,30 @@ from datetime import timedelta
 
 import httpx
 
+from resilience._internal.checks import (
+    DAY_S,
+    expect,
+    expect_callable,
+    expect_function,
+    outside,
+    refuse,
+)
+from resilience._internal.outcome import is_transient_status
+from resilience._internal.timing import TimeLimit
+from resilience._internal.wire.body import read_whole
 from resilience.call import Call, Layer
-from resilience.checks.kinds import expect, expect_callable, expect_function
-from resilience.checks.ranges import DAY_S, outside, refuse
 from resilience.errors import Cause, ResilienceError
-from resilience.events import Event, FallbackFailed, FallbackUsed
-from resilience.outcome import is_transient_status
-from resilience.subscribers import Subscribers
-from resilience.timing.time_limit import TimeLimit
-from resilience.wire.whole_body import read_whole
+from resilience.events import Event, FallbackFailed, FallbackUsed, Subscribers
 
 Failure = Exception | httpx.Response
-"""What a call ended in: an error, or a response that is no answer."""
+"""How a call ended: an error, or a response that counts as a failure."""
 
 Answer = Callable[[httpx.Request, Failure], httpx.Response | Awaitable[httpx.Response]]
 """A function or coroutine function that answers instead, given the request and the failure."""
 
 
 def call_failed(outcome: Failure) -> bool:
-    """Tell whether a policy or the network ended the call, or a transient status is left of it."""
+    """Tell whether a policy or the network ended the call, or its status is transient."""
     if isinstance(outcome, httpx.Response):
         return is_transient_status(outcome.status_code)
     return isinstance(outcome, ResilienceError | httpx.TransportError)
@@ -42,17 +47,17 @@ class Fallback:
     Attributes:
         answer: Makes the response, e.g. `lambda request, failure: httpx.Response(200, json=[])`.
             It is called whatever the method: one that sends the request elsewhere repeats an order
-            that may have been placed, unless it looks at `request.method` first. The request is
+            that may have been placed, unless it checks `request.method` first. The request is
             the one that failed (of a pipeline that was run without one, a request of the call's
             method and no address). A response that has been read may be kept and returned again:
             the caller gets a copy that carries its own request. One whose stream is open is for
             this call alone: it is read here, or by the block of a `stream`, which closes it. If
             this raises, or returns no `httpx.Response`, the original failure stands.
-        when: Tells for every outcome, responses that are fine included, whether to fall back;
+        when: Returns for every outcome, successful responses included, whether to fall back;
             must not raise.
         limit_s: Limit on `answer` and on the reading of its body in seconds, 10 ms..24 h, because
-            the total time-out has ended by then. 1 s: what stands in for a slow source had better
-            be fast.
+            the total timeout has ended by then. 1 s: a substitute for a slow source should be
+            fast.
 
     Raises:
         ValueError: A value is out of range.
@@ -72,9 +77,9 @@ class Fallback:
 class FallbackLayer:
     """Replaces failures by the fallback's answer.
 
-    A fallback that fails too is told about; its caller gets the original failure, an error with a
-    note about the other. Cancellations of the caller pass through; a fallback that is cancelled
-    by itself, because what it awaits was, has failed.
+    If the fallback fails too, an event reports it; the caller gets the original failure, an error
+    with a note about the other. Cancellations of the caller pass through; a fallback that ends in a
+    cancellation of its own, because what it awaits was cancelled, has failed.
     """
 
     def __init__(self, fallback: Fallback, inner: Layer, *, subscribers: Subscribers) -> None:
@@ -105,12 +110,12 @@ class FallbackLayer:
         try:
             with TimeLimit(self._fallback.limit_s, _too_slow):
                 response = await _uncancelled(self._answer(failure, call))
-        except Exception as error:  # noqa: BLE001 - anybody's code; the original failure stands
+        except Exception as error:  # noqa: BLE001 - user code; the original failure stands
             if isinstance(failure, Exception):
                 failure.add_note(f"the fallback failed too: {error!r}")
-            self._tell(FallbackFailed, call, failure, error=error)
+            self._notify(FallbackFailed, call, failure, error=error)
             return None
-        self._tell(FallbackUsed, call, failure, status=response.status_code)
+        self._notify(FallbackUsed, call, failure, status=response.status_code)
         return response
 
     async def _answer(self, failure: Failure, call: Call) -> httpx.Response:
@@ -122,7 +127,7 @@ class FallbackLayer:
         if response is failure:
             return response
         if _is_read(response):
-            response = _copy_of(response)  # whoever made it may keep it for other calls
+            response = _copy_of(response)  # its maker may keep it for other calls
         else:
             _check_open(response)
         response.request = request
@@ -133,13 +138,13 @@ class FallbackLayer:
         response.elapsed = timedelta(microseconds=(time.perf_counter_ns() - started_ns) / 1e3)
         return response
 
-    def _tell(self, kind: type[Event], call: Call, failure: Failure, **details: object) -> None:
+    def _notify(self, kind: type[Event], call: Call, failure: Failure, **details: object) -> None:
         cause: Cause = failure.status_code if isinstance(failure, httpx.Response) else failure
-        self._subscribers.tell_of(call, kind, cause=cause, **details)
+        self._subscribers.notify_of(call, kind, cause=cause, **details)
 
 
 async def _uncancelled(answering: Awaitable[httpx.Response]) -> httpx.Response:
-    """Return the answer; a cancellation that nobody asked of this task is a RuntimeError."""
+    """Return the answer; a cancellation that is not of this task is a RuntimeError."""
     task = asyncio.current_task()
     cancelling = task.cancelling() if task is not None else 0
     try:
@@ -167,7 +172,7 @@ def _check_open(response: httpx.Response) -> None:
 
 
 def _copy_of(response: httpx.Response) -> httpx.Response:
-    """Return a copy of a response that has been read, to be changed without harm."""
+    """Return a copy of a response that has been read, which may be changed."""
     copied = copy(response)  # as httpx pickles it: without its connection, and its extensions
     copied.headers = response.headers.copy()
     copied.extensions = dict(response.extensions)
@@ -175,9 +180,9 @@ def _copy_of(response: httpx.Response) -> httpx.Response:
 
 
 async def _close(replaced: httpx.Response, instead: httpx.Response) -> None:
-    """Close what nobody will read, and if that is interrupted, what nobody will get either."""
+    """Close the replaced response and, if that is interrupted, the other one as well."""
     try:
-        with suppress(httpx.TransportError):  # the call has its answer all the same
+        with suppress(httpx.TransportError):  # the call has its answer anyway
             await replaced.aclose()
     except BaseException:
         await instead.aclose()

@@ -1,4 +1,4 @@
-"""Circuit breakers of several processes that tell each other, through Redis, when they open.
+"""Circuit breakers of several processes that share their state through Redis.
 
 Needs the `redis` package, and is therefore not imported by the package itself.
 """
@@ -14,15 +14,15 @@ from uuid import uuid4
 from redis.asyncio import Redis
 from redis.exceptions import NoPermissionError
 
+from resilience._internal.checks import DAY_S, expect, expect_callable, outside, refuse
+from resilience._internal.shared_circuit import Moment, SharedCircuit
+from resilience._internal.tasks import cancel_and_wait
+from resilience._internal.timing import loop_time_s
+from resilience._internal.wire.connections import DEFAULT_MAX_CONNECTION_AGE_S
 from resilience.breaker.circuit_breaker import CircuitBreaker
-from resilience.breaker.shared_circuit import Moment, SharedCircuit
-from resilience.checks.kinds import expect, expect_callable
-from resilience.checks.ranges import DAY_S, outside, refuse
-from resilience.events import CircuitClosed, CircuitOpened, Event
-from resilience.subscribers import Handler
-from resilience.tasks import cancel_and_wait
-from resilience.timing.clock import loop_time_s
-from resilience.wire.connections import DEFAULT_MAX_CONNECTION_AGE_S
+from resilience.events import CircuitClosed, CircuitOpened, Event, Handler
+
+__all__ = ["SharedCircuits", "SharingSettings"]
 
 _log = logging.getLogger("resilience")
 
@@ -35,12 +35,12 @@ class SharingSettings:
 
     Attributes:
         poll_s: How often the others' changes are read, in seconds, 10 ms..10 s. At 200 ms, a
-            process learns of an open circuit before a sick source has cost it many calls, for
-            five small requests a second.
+            process learns of an open circuit before a failing source has cost it many calls, for
+            five small requests per second.
         limit_s: Limit on each exchange, reading or writing, in seconds, 10 ms..10 s; a Redis that
-            is slower counts as away.
+            is slower counts as unavailable.
         connect_limit_s: Limit on connecting in seconds, 10 ms..60 s; 2 s, because handshakes take
-            several round trips where an exchange takes one, and nobody waits for them.
+            several round trips where an exchange takes one, and no call waits for them.
         max_connection_age_s: How long a connection is used, in seconds, 10 ms..24 h, so that a
             Redis which has moved is found again; 120 as for connections to sources.
         pause_s: How long Redis is left alone after it failed, in seconds, 10 ms..24 h.
@@ -75,23 +75,23 @@ class SharedCircuits:
 
     When a circuit opens here, the others open for the rest of its break; when a trial here closes
     it, the others close. They know within `poll_s` and three round trips to Redis while that is
-    well. Each process sends its own trial after the break. What is done by hand stays here:
-    `isolate`, after which no other is heeded until `reset`, and `reset` itself, after which the
+    healthy. Each process sends its own trial after the break. What is done by hand stays here:
+    `isolate`, after which no other is followed until `reset`, and `reset` itself, after which the
     others stay as they are.
 
     The latest change holds, by the clock of Redis, so that the clocks of the machines need not
-    agree: what another process said before a circuit changed here is no longer obeyed.
+    agree: a change of another process from before a circuit changed here is not followed.
 
     Calls never wait for any of this: a change of state is only noted, and a task of `sharing`
     carries it to Redis. While Redis fails each circuit stands on what its own process sees.
 
     Attributes:
-        exchanges: How often Redis has been asked, to the end; whether or not it answered.
+        exchanges: How many exchanges with Redis have ended, failed ones included.
 
     Args:
-        redis: A client; whoever made it closes it.
+        redis: A client; its creator closes it.
         breakers: One for each source that is shared; sources of the same name share a circuit.
-        subscribe: Takes a handler of the breakers' events, and the kinds that it hears:
+        subscribe: Takes a handler of the breakers' events, and the kinds that it receives:
             `client.subscribe`, or the `add` of the `Subscribers` that they were built with.
         settings: The rules.
 
@@ -124,7 +124,7 @@ class SharedCircuits:
         self.exchanges = 0
         self._noted = asyncio.Event()
         self._sharing = self._leaving = False
-        self._redis_is_away = False
+        self._redis_is_unavailable = False
         self._unreadable: set[str] = set()
         subscribe(self._note, (CircuitOpened, CircuitClosed))
 
@@ -176,7 +176,7 @@ class SharedCircuits:
                 self._redis_failed(error)
                 if self._is_leaving():
                     break
-                await self._part_after(error)
+                await self._reconnect_after(error)
                 await asyncio.sleep(self._settings.pause_s)
             else:
                 self._redis_answered()
@@ -192,17 +192,17 @@ class SharedCircuits:
             await self._connect()
             if self._is_leaving():
                 return
-            news = await self._read()
-            if news and not self._is_leaving():
-                await self._write(news)
+            updates = await self._read()
+            if updates and not self._is_leaving():
+                await self._write(updates)
         finally:
             self.exchanges += 1
 
     async def _connect(self) -> None:
-        """Have a connection ready, so that none need be made within the limit on an exchange.
+        """Keep a connection ready, so that an exchange need not make one within its own limit.
 
-        It is made anew after a failure, and when it is old: a server that still answers, be it with
-        READONLY, LOADING or NOAUTH, would keep it, though its name may lead to another since.
+        It is made anew after a failure, and when it is old: a server that still responds, even with
+        READONLY, LOADING or NOAUTH, would keep it, though its name may lead to another by now.
         """
         pool = self._redis.connection_pool
         async with _limited(self._settings.connect_limit_s, "connecting to it"):
@@ -216,19 +216,19 @@ class SharedCircuits:
             finally:
                 await pool.release(connection)
 
-    async def _part_after(self, error: Exception) -> None:
+    async def _reconnect_after(self, error: Exception) -> None:
         self._connect_anew_at_s = -math.inf
         if isinstance(error, RuntimeError):  # "Event loop is closed": that of another asyncio.run
             await self._drop_connections()
 
     async def _drop_connections(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         with suppress(Exception):
             async with asyncio.timeout(self._settings.limit_s):
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
 
     async def _read(self) -> dict[str, tuple[str, int]]:
-        """Let each circuit hear its word; return what should be written instead, by key."""
+        """Pass each circuit its state in Redis; return what to write instead, by key."""
         keys = {self._settings.prefix + name: circuit for name, circuit in self._circuits.items()}
         async with (
             _limited(self._settings.limit_s, "its answer"),
@@ -242,23 +242,23 @@ class SharedCircuits:
         if isinstance(time, Exception):
             raise time
         now = Moment(loop_time_s(), time[0] * 1000 + time[1] // 1000)
-        news = {}
-        for (key, circuit), word, left_ms in zip(
+        updates = {}
+        for (key, circuit), reply, left_ms in zip(
             keys.items(), replies[::2], replies[1::2], strict=True
         ):
-            if self._is_readable(key, word, left_ms):
-                told = circuit.hear(_text(word), left_ms, now)
-                if told is not None:
-                    news[key] = told
-        return news
+            if self._is_readable(key, reply, left_ms):
+                update = circuit.receive(_text(reply), left_ms, now)
+                if update is not None:
+                    updates[key] = update
+        return updates
 
-    async def _write(self, news: dict[str, tuple[str, int]]) -> None:
+    async def _write(self, updates: dict[str, tuple[str, int]]) -> None:
         async with (
             _limited(self._settings.limit_s, "its answer"),
             self._redis.pipeline(transaction=False) as pipeline,
         ):
-            for key, (word, left_ms) in news.items():
-                pipeline.set(key, word, px=left_ms)
+            for key, (state, left_ms) in updates.items():
+                pipeline.set(key, state, px=left_ms)
             await pipeline.execute()
 
     def _is_readable(self, key: str, *replies: object) -> bool:
@@ -278,8 +278,8 @@ class SharedCircuits:
         return False
 
     def _redis_failed(self, error: Exception) -> None:
-        if not self._redis_is_away:
-            self._redis_is_away = True
+        if not self._redis_is_unavailable:
+            self._redis_is_unavailable = True
             _log.warning(
                 "circuits are not shared while Redis fails: %s: %s; trying again every %g s",
                 type(error).__name__,
@@ -288,9 +288,9 @@ class SharedCircuits:
             )
 
     def _redis_answered(self) -> None:
-        if self._redis_is_away:
-            self._redis_is_away = False
-            _log.info("circuits are shared again: Redis answers")
+        if self._redis_is_unavailable:
+            self._redis_is_unavailable = False
+            _log.info("circuits are shared again: Redis replies")
 
 
 @asynccontextmanager
@@ -302,7 +302,7 @@ async def _limited(limit_s: float, what: str) -> AsyncIterator[None]:
         raise TimeoutError(f"{what} took longer than {limit_s:g} s") from None
 
 
-def _text(word: object) -> str:
-    if isinstance(word, bytes):
-        return word.decode(errors="replace")
-    return word if isinstance(word, str) else ""
+def _text(reply: object) -> str:
+    if isinstance(reply, bytes):
+        return reply.decode(errors="replace")
+    return reply if isinstance(reply, str) else ""

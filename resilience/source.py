@@ -4,15 +4,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
+from resilience._internal.checks import (
+    TIMEOUT_LIKE,
+    complaint_about_timeout,
+    expect,
+    expect_number,
+    refuse,
+)
+from resilience._internal.wire.sendable import (
+    check_headers,
+    complaint_about_base_url,
+    without_credentials,
+)
 from resilience.breaker.settings import BreakerSettings
-from resilience.checks.kinds import expect, expect_number
-from resilience.checks.ranges import TIMEOUT_LIKE, complaint_about_timeout, refuse
-from resilience.checks.sendable import check_headers, complaint_about_base_url, without_credentials
-from resilience.concurrency.adaptive_settings import AdaptiveSettings
 from resilience.concurrency.bulkhead import BulkheadSettings
+from resilience.concurrency.gradient_limit import AdaptiveSettings
 from resilience.fallback import Fallback
-from resilience.hedge.layer import HedgeSettings
-from resilience.rate_limit.settings import RateLimit
+from resilience.hedge import HedgeSettings
+from resilience.rate_limit import RateLimit
 from resilience.retry.settings import RetrySettings
 
 _SETTINGS = {
@@ -28,27 +37,27 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """What guards a call, outermost first; None leaves a policy out, `Policies()` all of them.
+    """The policies of a call, outermost first; None leaves one out, `Policies()` all of them.
 
     Attributes:
         fallback: Answers when the call has failed.
         total_timeout_s: Limit on the whole call in seconds, retries and waits included,
             10 ms..24 h. Where it ends an attempt that has had all the time that an attempt may
-            take, the breaker counts a time-out of the source.
+            take, the breaker counts a timeout of the source.
         retry: Repeats attempts that failed transiently.
         hedge: Sends a second attempt beside one that is slow.
         bulkhead: Limits how many attempts run at once.
         adaptive: Limits it too, by a number that follows the source; instead of `bulkhead`.
-        rate_limit: Limits how many attempts are sent a second, and heeds a 429.
-        breaker: Rejects attempts while the source is sick.
+        rate_limit: Limits how many attempts are sent per second, and pauses after a 429.
+        breaker: Rejects attempts while the source fails.
         attempt_timeout_s: Limit on each attempt, headers and body, in seconds, 10 ms..24 h; at
             most `total_timeout_s` and half of the breaker's `sampling_s`.
 
-    Without a time-out a silent source holds its caller for ever.
+    Without a timeout, a source that never responds blocks its caller for ever.
 
     Raises:
-        ValueError: A value is out of range, or two do not fit each other.
-        TypeError: A value is no number, or no settings of its policy.
+        ValueError: A value is out of range, or two contradict each other.
+        TypeError: A value is not a number, or not the settings of its policy.
     """
 
     fallback: Fallback | None = None
@@ -98,7 +107,7 @@ class Overrides(TypedDict, total=False):
 
     Only what belongs to a single call may be replaced. The breaker, rate limit and concurrency
     limit are shared by all calls to the source, and so are their settings; a source's retry budget
-    rules over replaced retries too. A shorter total time-out shortens that of the attempts with
+    rules over replaced retries too. A shorter total timeout shortens that of the attempts with
     it; otherwise the numbers must fit the policies that stay.
     """
 
@@ -112,7 +121,8 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
 
     Raises:
         ValueError: A value is out of range, or does not fit the others.
-        TypeError: A time-out is no number, `retry` no RetrySettings, or another policy is given.
+        TypeError: A timeout is not a number, `retry` is not a RetrySettings, or another policy is
+            given.
     """
     if not overrides.keys() <= Overrides.__annotations__.keys():
         *most, last = Overrides.__annotations__
@@ -127,7 +137,7 @@ def overridden(policies: Policies, overrides: Overrides) -> Policies:
 
 
 class _FixedHeaders(Mapping[str, str]):
-    """Headers that nobody changes any more, so that what holds them can be a key."""
+    """Immutable headers, so that an object that holds them can be a key."""
 
     __slots__ = ("_values",)
 
@@ -155,16 +165,16 @@ class Source:
     """An HTTP API that calls go to; it never changes, and can be a key.
 
     Attributes:
-        name: What calls, errors and events name it by.
+        name: Its name in calls, errors and events.
         base_url: Where it is, with scheme and host; paths of calls are appended. A user and a
             password in it are sent as an Authorization header, unless `headers` has one.
         headers: Sent with every request; copied. They may be secret: `repr` leaves them out, and
             masks user and password of the URL.
-        policies: What guards the calls; None for those that the client has for all.
+        policies: Those around its calls; None for the client's default ones.
 
     Raises:
-        ValueError: The name is empty, the URL is no absolute http(s) one with a port in 1..65535,
-            or a header cannot be sent.
+        ValueError: The name is empty, the URL is not an absolute http(s) URL with a port in
+            1..65535, or a header cannot be sent.
         TypeError: A value is of the wrong kind.
     """
 
@@ -194,7 +204,7 @@ def distinct(sources: Iterable[Source]) -> tuple[Source, ...]:
     """Return the sources.
 
     Raises:
-        TypeError: One is no Source.
+        TypeError: One is not a Source.
         ValueError: Two share a name.
     """
     names = set()

@@ -1,4 +1,4 @@
-"""What became of the calls to a source, counted."""
+"""Counts of the calls to a source and of their results."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ class SourceStatistics:
 
     A call makes one *try*, and one more for each retry and each hedge that begins. A try ends
     sent, which makes it an attempt, or unsent: the circuit rejected it, a queue refused it, or the
-    call was cancelled or ran out of time while it waited. An unsent try that is no hedge ends its
-    call. Hence, at any time, in an event's handler too:
+    call was cancelled or ran out of time while it waited. An unsent try that is not a hedge ends
+    its call. Hence, at any time, in an event's handler too:
 
         requests = ok + failed + in_flight
         retries = attempts + rejects + waiting - requests - hedges
 
-    and once the source is idle, in_flight and waiting are 0. What an event tells is counted before.
+    and once the source is idle, in_flight and waiting are 0. Counts change before their event.
 
     Attributes:
         source: Name of the source.
         requests: Calls that began.
         ok: Calls that ended in an answer: any status that is not transient.
         failed: Calls that ended in anything else, `cancelled` among them.
-        cancelled: Calls that were cancelled from outside; nobody's failure.
+        cancelled: Calls that were cancelled from outside; not failures of the source.
         in_flight: Calls that have not ended.
         attempts: Requests that were sent.
         retries: Tries after the first of their call, hedges left out.
@@ -33,9 +33,9 @@ class SourceStatistics:
         queue_rejects: By the rate limit or the bulkhead.
         abandoned: Cancelled, or out of time, while waiting.
         rate_limit_waits: Tries that waited for a token and got it.
-        rate_limit_wait_s: How long they waited together, in seconds.
+        rate_limit_wait_s: The sum of their waits in seconds.
         http_429: Attempts that were answered with 429.
-        retries_suppressed: Retries that the budget did not bear.
+        retries_suppressed: Retries that the budget did not allow.
         circuit_opened: How often the circuit opened.
         circuit: "closed", "open" or "half-open"; None without a breaker.
         finished_at_s: When the latest call ended, on the event loop's clock; None before any.

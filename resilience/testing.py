@@ -6,8 +6,8 @@ The library waits on its loop's clock alone, and so does whatever uses `asyncio.
     with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
         runner.run(scenario())
 
-Give the client an `httpx.MockTransport` there. The clock does not wait for what is not asyncio's:
-a thread, a socket or a process that answers after a while.
+Give the client an `httpx.MockTransport` there. The clock does not wait for anything outside
+of asyncio: a thread, a socket or a process that responds after a while.
 """
 
 import asyncio
@@ -15,6 +15,8 @@ import math
 import selectors
 from collections.abc import Callable
 from contextvars import Context
+
+__all__ = ["VirtualClockLoop"]
 
 _RESOLUTION_S = 1e-9  # as asyncio's own loops have it: timers no further apart fire together
 
@@ -33,7 +35,7 @@ class _JumpingSelector(selectors.DefaultSelector):
         if not ready and timeout is None:
             raise RuntimeError(
                 "every task waits and no timer is set: the test can never end; look for an event, "
-                "future or thread that nothing in it sets off"
+                "future or thread that nothing in it triggers"
             )
         if not ready and timeout:
             self.loop.jump_to_next_timer()
@@ -43,16 +45,16 @@ class _JumpingSelector(selectors.DefaultSelector):
 class VirtualClockLoop(asyncio.SelectorEventLoop):
     """A loop on virtual seconds: `time()` starts at 0 and moves only while every task waits.
 
-    Once every task waits and no timer is set that will ever fire, nothing can happen any more:
-    running it raises a RuntimeError instead of hanging.
+    Once every task waits and no timer will ever fire, nothing can happen any more: running it
+    raises a RuntimeError instead of hanging.
 
-    However late it is, time goes on: a timer fires at its moment to the last digit of a float, and
-    a wait that is too short for one, of 10 ns in the year 2026 say, takes the least that it can.
+    Time goes on at any value: a timer fires at its time to the last digit of a float, and a wait
+    that is too short for a float, such as 10 ns in the year 2026, takes the shortest possible.
 
     Args:
         polls: Whether to look at files and sockets at all; a scenario without any, other threads
             included, runs faster without the system call each round.
-        now_s: The virtual time to start at, in seconds; `time.time()` will do.
+        now_s: The virtual time to start at, in seconds; for example `time.time()`.
 
     Raises:
         ValueError: A time is not finite, or a timer is set for NaN.

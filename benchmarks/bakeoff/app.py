@@ -1,6 +1,6 @@
 """A service that makes one call to rates for each request, through the variant that it names."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Annotated, Any
 
@@ -8,8 +8,8 @@ import httpx
 import stamina.instrumentation
 from fastapi import FastAPI, Query
 
-from benchmarks.bakeoff.budget import Budget, Call
-from benchmarks.bakeoff.variants import MAX_CONNECTIONS, VARIANTS, Variant
+from benchmarks.bakeoff.budget import Budget, Call, Wire
+from benchmarks.bakeoff.variants import VARIANTS, Variant
 from service_defaults.health import health_router
 from service_defaults.problems import ProblemError, install_problems, problem_responses
 from service_defaults.settings import ServiceSettings
@@ -27,12 +27,12 @@ class BakeoffSettings(ServiceSettings):
 class _CountedTransport(httpx.AsyncBaseTransport):
     """Counts what goes over the wire: attempts, not calls."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self.attempts = 0
+    def __init__(self, inner: httpx.AsyncBaseTransport, count: Callable[[], object]) -> None:
         self._inner = inner
+        self._count = count
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self.attempts += 1
+        self._count()
         return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:
@@ -44,8 +44,12 @@ class _Entrant:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        self.wire = _CountedTransport(variant.transport(MAX_CONNECTIONS))
+        self.attempts = 0
+        self.wire = Wire(around=lambda inner: _CountedTransport(inner, self._on_attempt))
         self.call: Call
+
+    def _on_attempt(self) -> None:
+        self.attempts += 1
 
     async def outcome(self) -> dict[str, str | int]:
         """Make the call and tell what became of it; the limits of its budget are part of that."""
@@ -92,5 +96,5 @@ def _add_routes(app: FastAPI, entrants: dict[str, _Entrant]) -> None:
 
     @app.get("/stats")
     async def tell() -> dict[str, Any]:
-        by_name = {name: entrant.wire.attempts for name, entrant in entrants.items()}
+        by_name = {name: entrant.attempts for name, entrant in entrants.items()}
         return {"attempts": sum(by_name.values()), "attemptsBy": by_name}

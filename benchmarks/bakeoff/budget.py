@@ -1,4 +1,4 @@
-"""What a caller may spend on one call, and what it looks like to its users."""
+"""What a caller may spend on one call, what it sends it over, and how its users call it."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -9,8 +9,28 @@ import httpx
 Call = Callable[[str], Awaitable[int]]
 """Takes a path, returns the status of the answer or raises why there is none."""
 
-Caller = Callable[["Budget", str, httpx.AsyncBaseTransport], AbstractAsyncContextManager[Call]]
+Caller = Callable[["Budget", str, "Wire"], AbstractAsyncContextManager[Call]]
 """Takes a budget, a base URL and the wire; while it is entered, calls can be made."""
+
+Transport = httpx.AsyncBaseTransport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """What every caller sends its requests over: the transport that it comes with, and a witness.
+
+    Attributes:
+        max_connections: Of that transport.
+        around: Takes that transport and returns what to send through in its place.
+    """
+
+    max_connections: int = 100
+    around: Callable[[Transport], Transport] = lambda transport: transport
+
+    def of_httpx(self) -> Transport:
+        """Return httpx's own transport on this wire."""
+        limits = httpx.Limits(max_connections=self.max_connections, max_keepalive_connections=20)
+        return self.around(httpx.AsyncHTTPTransport(limits=limits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,12 @@ from contextlib import asynccontextmanager
 import httpx
 from httpx_retries import Retry, RetryTransport
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.transient import WORTH_ANOTHER_TRY
 
 
 @asynccontextmanager
-async def caller(
-    budget: Budget, base_url: str, transport: httpx.AsyncBaseTransport
-) -> AsyncIterator[Call]:
+async def caller(budget: Budget, base_url: str, wire: Wire) -> AsyncIterator[Call]:
     """Call by httpx on a retrying transport."""
     retry = Retry(
         total=budget.retries,
@@ -23,7 +21,7 @@ async def caller(
     )
     async with httpx.AsyncClient(
         base_url=base_url,
-        transport=RetryTransport(transport=transport, retry=retry),
+        transport=RetryTransport(transport=wire.of_httpx(), retry=retry),
         timeout=budget.attempt_s,
     ) as client:
 

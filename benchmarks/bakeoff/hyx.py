@@ -11,7 +11,7 @@ from hyx.retry.jitters import full
 from hyx.timeout import timeout
 from hyx.timeout.exceptions import MaxDurationExceeded
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.transient import WORTH_ANOTHER_TRY
 
 
@@ -23,9 +23,7 @@ _TRANSIENT = (_SickError, httpx.TransportError, MaxDurationExceeded)
 
 
 @asynccontextmanager
-async def caller(
-    budget: Budget, base_url: str, transport: httpx.AsyncBaseTransport
-) -> AsyncIterator[Call]:
+async def caller(budget: Budget, base_url: str, wire: Wire) -> AsyncIterator[Call]:
     """Call by httpx through hyx's decorators; its time-outs need the running event loop."""
     breaker = consecutive_breaker(
         exceptions=_TRANSIENT,
@@ -40,7 +38,11 @@ async def caller(
         max_delay_secs=2 * budget.retry_delay_s,
         jitter=full,
     )
-    async with httpx.AsyncClient(base_url=base_url, transport=transport, timeout=None) as client:  # noqa: S113 - hyx limits it
+    async with httpx.AsyncClient(
+        base_url=base_url,
+        transport=wire.of_httpx(),
+        timeout=None,  # noqa: S113 - hyx limits it
+    ) as client:
 
         @timeout(budget.total_s)
         @retry(on=_TRANSIENT, attempts=budget.retries, backoff=backoff)

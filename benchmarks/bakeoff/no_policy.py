@@ -5,18 +5,16 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 
 TIMEOUT_S = 10.0
 
 
 @asynccontextmanager
-async def caller(
-    _: Budget, base_url: str, transport: httpx.AsyncBaseTransport
-) -> AsyncIterator[Call]:
+async def caller(_: Budget, base_url: str, wire: Wire) -> AsyncIterator[Call]:
     """Call by httpx alone."""
     async with httpx.AsyncClient(
-        base_url=base_url, transport=transport, timeout=TIMEOUT_S
+        base_url=base_url, transport=wire.of_httpx(), timeout=TIMEOUT_S
     ) as client:
 
         async def call(path: str) -> int:

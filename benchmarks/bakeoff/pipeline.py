@@ -4,19 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 
-import httpx
-
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from resilience import BreakerSettings, Policies, ResilientClient, RetrySettings, Source
 
 
 @asynccontextmanager
-async def caller(
-    budget: Budget, base_url: str, transport: httpx.AsyncBaseTransport
-) -> AsyncIterator[Call]:
+async def caller(budget: Budget, base_url: str, wire: Wire) -> AsyncIterator[Call]:
     """Call through a `ResilientClient`."""
     source = Source(name="rates", base_url=base_url, policies=_policies(budget))
-    async with ResilientClient([source], random=Random(), transport=transport) as client:
+    slots = wire.max_connections
+    async with ResilientClient([source], random=Random(), max_connections=slots) as client:
+        client.wrap_transports(wire.around)
 
         async def call(path: str) -> int:
             return (await client.get("rates", path)).status_code

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from random import Random
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.variants import Variant
 
 SLOTS = 6
@@ -75,7 +75,7 @@ async def slots_left(variant: Variant, *, cancelled: int = CALLS) -> str:
     random = Random(1)
     async with (
         _serving() as (server, base_url),
-        variant.caller(_BUDGET, base_url, variant.transport(SLOTS)) as call,
+        variant.caller(_BUDGET, base_url, Wire(max_connections=SLOTS)) as call,
     ):
         await asyncio.gather(*(_cancel_calls(call, random, cancelled) for _ in range(_WORKERS)))
         await server.idle.wait()

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.variants import Variant
 
 BREAK_S = 1.0
@@ -22,7 +22,7 @@ Outcome = int | Exception
 Calls = list[asyncio.Task[Outcome]]
 
 
-class _Wire(httpx.AsyncBaseTransport):
+class _Answers(httpx.AsyncBaseTransport):
     """Answers each request by `reply` and counts it."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Held:
 class Stage:
     """What a scenario can do with a caller; `staged` makes one."""
 
-    def __init__(self, call: Call, wire: _Wire, calls: asyncio.TaskGroup) -> None:
+    def __init__(self, call: Call, wire: _Answers, calls: asyncio.TaskGroup) -> None:
         self._call = call
         self._wire = wire
         self._calls = calls
@@ -109,9 +109,9 @@ class Stage:
 @asynccontextmanager
 async def staged(variant: Variant) -> AsyncIterator[Stage]:
     """Enter a fresh caller of `variant`, its circuit closed."""
-    wire = _Wire()
+    wire = _Answers()
     async with (
-        variant.caller(BUDGET, "http://rates", wire) as call,
+        variant.caller(BUDGET, "http://rates", Wire(around=lambda _: wire)) as call,
         asyncio.TaskGroup() as calls,
     ):
         yield Stage(call, wire, calls)

@@ -13,14 +13,12 @@ import httpx
 import pybreaker
 import stamina
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.transient import is_answer, is_transient
 
 
 @asynccontextmanager
-async def caller(
-    budget: Budget, base_url: str, transport: httpx.AsyncBaseTransport
-) -> AsyncIterator[Call]:
+async def caller(budget: Budget, base_url: str, wire: Wire) -> AsyncIterator[Call]:
     """Call by httpx, guarded by pybreaker, retried by stamina."""
     breaker = pybreaker.CircuitBreaker(
         fail_max=budget.failures, reset_timeout=budget.break_s, exclude=[is_answer]
@@ -32,7 +30,7 @@ async def caller(
         wait_jitter=budget.retry_delay_s,
     ).on(is_transient)
     async with httpx.AsyncClient(
-        base_url=base_url, transport=transport, timeout=budget.attempt_s
+        base_url=base_url, transport=wire.of_httpx(), timeout=budget.attempt_s
     ) as client:
 
         async def attempt(path: str) -> int:

@@ -8,14 +8,12 @@ import httpx
 from purgatory import AsyncCircuitBreakerFactory
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
-from benchmarks.bakeoff.budget import Budget, Call
+from benchmarks.bakeoff.budget import Budget, Call, Wire
 from benchmarks.bakeoff.transient import is_answer, is_transient
 
 
 @asynccontextmanager
-async def caller(
-    budget: Budget, base_url: str, transport: httpx.AsyncBaseTransport
-) -> AsyncIterator[Call]:
+async def caller(budget: Budget, base_url: str, wire: Wire) -> AsyncIterator[Call]:
     """Call by httpx, guarded by purgatory, retried by tenacity."""
     circuits = AsyncCircuitBreakerFactory(
         default_threshold=budget.failures,
@@ -23,7 +21,7 @@ async def caller(
         exclude=[(httpx.HTTPStatusError, is_answer)],
     )
     async with httpx.AsyncClient(
-        base_url=base_url, transport=transport, timeout=budget.attempt_s
+        base_url=base_url, transport=wire.of_httpx(), timeout=budget.attempt_s
     ) as client:
 
         @retry(

@@ -1,11 +1,10 @@
 """Every way of making the call, by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import MappingProxyType
 
-import httpx
 import pybreaker
 from hyx.circuitbreaker.exceptions import BreakerFailing
 from purgatory.domain.model import OpenedState
@@ -20,10 +19,6 @@ from benchmarks.bakeoff import (
 )
 from benchmarks.bakeoff.budget import Caller
 from resilience import CircuitOpen
-from resilience.wire.connections import Connections
-from resilience.wire.transport import AttemptTransport
-
-MAX_CONNECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +29,11 @@ class Variant:
         caller: Makes it.
         rejection: What it raises instead of calling while its circuit is open; None without one.
         libraries: The distributions that it is made of, beside httpx.
-        transport: Returns the wire that it comes with, for at most so many connections.
     """
 
     caller: Caller
     rejection: type[Exception] | None = None
     libraries: tuple[str, ...] = ()
-    transport: Callable[[int], httpx.AsyncBaseTransport]
 
     @property
     def versions(self) -> str:
@@ -48,41 +41,25 @@ class Variant:
         return ", ".join(f"{each} {version(each)}" for each in self.libraries)
 
 
-def _httpx_transport(max_connections: int) -> httpx.AsyncBaseTransport:
-    limits = httpx.Limits(max_connections=max_connections, max_keepalive_connections=20)
-    return httpx.AsyncHTTPTransport(limits=limits)
-
-
-def _own_transport(max_connections: int) -> httpx.AsyncBaseTransport:
-    return AttemptTransport(Connections(max_connections=max_connections))
-
-
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {
-        "pipeline": Variant(
-            caller=pipeline.caller, rejection=CircuitOpen, transport=_own_transport
-        ),
+        "pipeline": Variant(caller=pipeline.caller, rejection=CircuitOpen),
         "stamina_pybreaker": Variant(
             caller=stamina_pybreaker.caller,
             rejection=pybreaker.CircuitBreakerError,
             libraries=("stamina", "pybreaker"),
-            transport=_httpx_transport,
         ),
         "tenacity_purgatory": Variant(
             caller=tenacity_purgatory.caller,
             rejection=OpenedState,
             libraries=("tenacity", "purgatory"),
-            transport=_httpx_transport,
         ),
         "hyx": Variant(
             caller=hyx.caller,
             rejection=BreakerFailing,
             libraries=("hyx",),
-            transport=_httpx_transport,
         ),
-        "httpx_retries": Variant(
-            caller=httpx_retries.caller, libraries=("httpx-retries",), transport=_httpx_transport
-        ),
-        "no_policy": Variant(caller=no_policy.caller, transport=_httpx_transport),
+        "httpx_retries": Variant(caller=httpx_retries.caller, libraries=("httpx-retries",)),
+        "no_policy": Variant(caller=no_policy.caller),
     }
 )

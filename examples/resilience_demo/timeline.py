@@ -18,7 +18,6 @@ from resilience import (
     RetryScheduled,
     ServerRateLimited,
 )
-from resilience.errors import Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +132,7 @@ def _opening(event: CircuitOpened, was_half_open: bool) -> str:
     return f"circuit {why} {_cause(event.cause)}; break of {_ms(event.break_s)}"
 
 
-def _cause(cause: Cause) -> str:
+def _cause(cause: Exception | int) -> str:
     return f"HTTP {cause} {HTTPStatus(cause).phrase}" if isinstance(cause, int) else repr(cause)
 
 

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from resilience.checks.kinds import expect, expect_function
-from resilience.checks.ranges import DAY_S, MAX_COUNT, outside, refuse
+from resilience._internal.checks import DAY_S, MAX_COUNT, expect, expect_function, outside, refuse
 
 _log = logging.getLogger("resilience")
 
@@ -32,33 +31,33 @@ class Trip:
 class BreakerSettings:
     """A circuit opens when either rule says so; the ranges include their ends.
 
-    The first four defaults are those of Polly, for HTTP too, and made for a source that is called
+    The first four defaults are those of Polly, also for HTTP, and suit a source that is called
     all the time. Below 100 attempts in 30 s the ratio never opens the circuit, however many fail:
     give a source that is called seldom `consecutive_failures` (5 is usual), or a lower
     `minimum_throughput`.
 
     Attributes:
         failure_ratio: Opens when at least this share of the window's calls failed, 0..1;
-            None leaves the window out. 0.1, because a source that is well fails far fewer, and
-            ten of 100 are no accident.
+            None leaves the window out. 0.1, because a healthy source fails far fewer, and
+            ten of 100 are not random.
         minimum_throughput: Calls in the window below which the share is not judged, >= 2; 100, so
             that it takes ten failures at least, and the first call that fails opens nothing.
         sampling_s: Length of the window in seconds, 0.5 s..24 h; 30 s: at a steady load
-            a source that was well and fails altogether opens its circuit after a tenth of it, and
-            one that fails for a moment does not.
-        break_s: How long an open circuit rejects calls, in seconds, 0.5 s..24 h; 5 s are a
-            relief for an overloaded source, and its callers soon notice that it is well again.
+            a healthy source that begins to fail every call opens its circuit after a tenth of it,
+            and one that fails for a moment does not.
+        break_s: How long an open circuit rejects calls, in seconds, 0.5 s..24 h; 5 s
+            relieve an overloaded source, and its callers soon notice that it has recovered.
         consecutive_failures: Also opens after this many failures in a row, >= 1; None, the
-            default, never: of a source that is called often, a moment fails any number in a row.
+            default, never: a source that is called often fails many in a row within a moment.
         trial_timeout_s: How long a half-open circuit waits for its trial before the next call
             may try too, in seconds, 0.5 s..24 h; None, the default, means `break_s`: a trial
-            that hangs then costs no more than one that fails. What the trial ends in still counts,
-            however late: the first that does well closes the circuit.
+            that hangs then costs no more than one that fails. The trial's result still counts,
+            however late: the first success closes the circuit.
         counts_429: Whether a 429 is a failure. By default it is neutral: it says that the source
-            is well and that its caller is too fast, which a rate limit cures and a break does not.
+            is healthy and its caller too fast, which a rate limit cures and a break does not.
         break_generator: Returns the seconds to stay open instead of `break_s`, 0..24 h. If it
             raises or returns anything else, that is logged and `break_s` holds. None, the default,
-            always means `break_s`: a break that grows keeps a source that is well again waiting.
+            always means `break_s`: a break that grows keeps a source that has recovered waiting.
 
     Raises:
         ValueError: A value is out of range, or neither rule is given.
@@ -130,7 +129,7 @@ class BreakerSettings:
         try:
             break_s = self.break_generator(trip)
             refuse(outside("a generated break", break_s, 0, DAY_S, _SECONDS))
-        except Exception:  # noqa: BLE001 - anybody's code; the attempt's slot is still to give back
+        except Exception:  # noqa: BLE001 - user code; the attempt's slot must still be given back
             _log.exception("the break generator failed on %r; break_s holds", trip)
             return self.break_s
         return break_s

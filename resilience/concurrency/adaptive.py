@@ -1,19 +1,17 @@
-"""Concurrency that adapts itself: a bulkhead whose size follows how the source does."""
+"""Concurrency that adapts itself: a bulkhead whose size follows the source's latency."""
 
 from collections.abc import Callable
 from http import HTTPStatus
 
 import httpx
 
-from resilience.checks.kinds import expect
-from resilience.concurrency.adaptive_limit import GradientLimit
-from resilience.concurrency.adaptive_settings import AdaptiveSettings
+from resilience._internal.checks import expect
+from resilience._internal.outcome import is_transient_status
+from resilience._internal.timing import loop_time_s, wall_time_s
 from resilience.concurrency.bulkhead import Bulkhead, BulkheadSettings
+from resilience.concurrency.gradient_limit import AdaptiveSettings, GradientLimit
 from resilience.errors import AttemptTimeout
-from resilience.events import LimitChanged
-from resilience.outcome import is_transient_status
-from resilience.subscribers import Subscribers
-from resilience.timing.clock import loop_time_s, wall_time_s
+from resilience.events import LimitChanged, Subscribers
 
 _OVERLOADED_ERRORS = (AttemptTimeout, httpx.TimeoutException)
 _OVERLOADED_STATUSES = frozenset(
@@ -22,9 +20,9 @@ _OVERLOADED_STATUSES = frozenset(
 
 
 class AdaptiveConcurrency:
-    """Slots as of a bulkhead, as many as the results of the calls suggest; see `GradientLimit`.
+    """A bulkhead whose number of slots follows the results of the calls; see `GradientLimit`.
 
-    Take a slot from `slots`, `begin` when the request is sent, tell the outcome, give the slot
+    Take a slot from `slots`, `begin` when the request is sent, report the outcome, give the slot
     back. Not thread-safe: use it from one event loop at a time.
 
     Attributes:
@@ -34,9 +32,9 @@ class AdaptiveConcurrency:
         settings: The rules.
         name: Of the source, for errors and events.
         clock: Returns monotonic seconds; the running event loop's `time` by default.
-        subscribers: Who hears when the limit changes.
-        shared_clock: Returns seconds that all who call the source agree on to some hundredths, so
-            that they probe together; the time of day by default.
+        subscribers: Notified when the limit changes.
+        shared_clock: Returns seconds on which all callers of the source agree to some hundredths,
+            so that they probe together; the time of day by default.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class AdaptiveConcurrency:
         return self._gradient.limit
 
     def shift_times(self, by_s: float) -> None:
-        """Move every moment that it remembers by so many seconds: the clock has moved so."""
+        """Shift every remembered time by `by_s` seconds, as the clock has shifted."""
         self._gradient.shift_times(by_s)
 
     def begin(self, at_s: float | None = None) -> "Measurement":
@@ -80,10 +78,10 @@ class AdaptiveConcurrency:
         now_s = self._clock() if at_s is None else at_s
         running = self.slots.running
         if self._gradient.record(None if overloaded else now_s - started_s, running, now_s):
-            self._conclude(running, now_s)
+            self._evaluate(running, now_s)
 
-    def _conclude(self, running: int, now_s: float) -> None:
-        reason = self._gradient.conclude(running, now_s, self._shared_clock())
+    def _evaluate(self, running: int, now_s: float) -> None:
+        reason = self._gradient.evaluate(running, now_s, self._shared_clock())
         self.slots.resize(self._gradient.slots)
         if reason is not None and self._subscribers.listen:
             self._subscribers.publish(
@@ -92,7 +90,7 @@ class AdaptiveConcurrency:
 
 
 class Measurement:
-    """One call under way; tell how it ended, or nothing if that says nothing about the load.
+    """One call under way; report how it ended, unless that says nothing about the load.
 
     Attributes:
         started_s: When it began, on the limiter's clock.
@@ -105,15 +103,15 @@ class Measurement:
         self.started_s = started_s
 
     def good(self, at_s: float | None = None) -> None:
-        """Report an answer, `at_s` on the limiter's clock or else now: its latency counts."""
-        self._limiter._record(self.started_s, at_s, overloaded=False)  # noqa: SLF001 - one's other half
+        """Report a response, `at_s` on the limiter's clock or else now: its latency counts."""
+        self._limiter._record(self.started_s, at_s, overloaded=False)  # noqa: SLF001 - its other half
 
     def overloaded(self) -> None:
-        """Report that the source had too much to do: a time-out, or a refusal for load."""
+        """Report that the source was overloaded: a timeout, or a refusal for load."""
         self._limiter._record(self.started_s, None, overloaded=True)  # noqa: SLF001
 
     def answered(self, status: int, at_s: float | None = None) -> None:
-        """Report an answer of any status; 429, 503 and 504 mean overload.
+        """Report a response of any status; 429, 503 and 504 mean overload.
 
         Other transient statuses say nothing: they come as fast with few calls as with many.
         """
@@ -123,10 +121,10 @@ class Measurement:
             self.overloaded()
 
     def failed(self, error: BaseException) -> None:
-        """Report what was raised; a time-out means overload.
+        """Report what was raised; a timeout means overload.
 
-        An attempt that the total time-out or the caller cut short says nothing, so give slow
-        sources an attempt time-out.
+        An attempt that the total timeout or the caller cut short says nothing, so give slow
+        sources an attempt timeout.
         """
         if isinstance(error, _OVERLOADED_ERRORS):
             self.overloaded()

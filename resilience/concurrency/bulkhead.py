@@ -4,11 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 
-from resilience.checks.kinds import expect
-from resilience.checks.ranges import DAY_S, MAX_COUNT, complaint_about_queue, outside, refuse
+from resilience._internal.checks import (
+    DAY_S,
+    MAX_COUNT,
+    complaint_about_queue,
+    expect,
+    outside,
+    refuse,
+)
+from resilience._internal.timing import time_limits
+from resilience._internal.waiter_queue import WaiterQueue
 from resilience.errors import BulkheadFull
-from resilience.timing.time_limit import time_limits
-from resilience.waiting_line import WaitingLine
 
 _NONE_TAKEN = "no slot of {!r} is taken; release once for each acquire, or use 'async with'"
 
@@ -18,11 +24,11 @@ class BulkheadSettings:
     """At most `max_concurrent` calls run; the next ones wait, first come first served.
 
     Attributes:
-        max_concurrent: Calls at once, >= 1. No default: it depends on what the source bears.
+        max_concurrent: Calls at once, >= 1. No default: it depends on the source.
         max_queue: Calls that may wait for a slot, >= 0; the next is refused. The default of
-            1,000 bounds memory and is seldom what refuses a call.
-        max_wait_s: A call that has waited so long gives up, in seconds, 10 ms..24 h; 30 s is how
-            long people and proxies commonly wait for the whole reply.
+            1,000 bounds memory and seldom refuses a call.
+        max_wait_s: Longest wait for a slot in seconds, 10 ms..24 h; 30 s is how long people and
+            proxies commonly wait for the whole reply.
 
     Raises:
         ValueError: A value is out of range.
@@ -42,7 +48,7 @@ class BulkheadSettings:
 
 
 class Bulkhead:
-    """Hands out slots; a slot given back goes to whoever has waited longest.
+    """Hands out slots; a slot that is given back goes to the caller that has waited longest.
 
     `async with bulkhead:` holds a slot for the block.
 
@@ -59,7 +65,7 @@ class Bulkhead:
         self._settings = settings
         self._max_concurrent = settings.max_concurrent
         self._running = 0
-        self._line = WaitingLine()
+        self._queue = WaiterQueue()
         self._limited = time_limits(settings.max_wait_s, lambda _limit_s: self._full())
 
     @property
@@ -70,10 +76,10 @@ class Bulkhead:
     @property
     def waiting(self) -> int:
         """Return how many callers wait for a slot."""
-        return len(self._line)
+        return len(self._queue)
 
     def try_acquire(self) -> bool:
-        """Take a slot if one is free, which it never is while somebody waits."""
+        """Take a slot if one is free, which is never so while a caller waits."""
         if self._running >= self._max_concurrent:
             return False
         self._running += 1
@@ -83,14 +89,14 @@ class Bulkhead:
         """Take a slot, in turn; `release` it exactly once.
 
         Raises:
-            BulkheadFull: The line is full, or the caller has waited for `max_wait_s`.
+            BulkheadFull: The queue is full, or the caller has waited for `max_wait_s`.
         """
         if self.try_acquire():
             return
         if self.waiting >= self._settings.max_queue:
             raise self._full()
         with self._limited():
-            await self._line.wait(self._on_cancelled)
+            await self._queue.wait(self._on_cancelled)
 
     def release(self) -> None:
         """Give a slot back.
@@ -98,7 +104,7 @@ class Bulkhead:
         Raises:
             RuntimeError: No slot is taken.
         """
-        if self._running > self._max_concurrent or not self._line.serve():
+        if self._running > self._max_concurrent or not self._queue.serve():
             if not self._running:
                 raise RuntimeError(_NONE_TAKEN.format(self.name))
             self._running -= 1
@@ -115,7 +121,7 @@ class Bulkhead:
         self.release()
 
     def resize(self, max_concurrent: int) -> None:
-        """Let so many calls run, >= 1, from now on; those that are too many are not stopped.
+        """Set the number of slots, >= 1, from now on; calls beyond it are not stopped.
 
         Raises:
             ValueError: The number is below 1.
@@ -123,12 +129,12 @@ class Bulkhead:
         if max_concurrent < 1:
             raise ValueError(f"a bulkhead has one slot or more, got {max_concurrent}; write 1")
         self._max_concurrent = max_concurrent
-        while self._running < max_concurrent and self._line.serve():
+        while self._running < max_concurrent and self._queue.serve():
             self._running += 1
 
     def refuse_all(self, error: Callable[[], Exception]) -> None:
-        """Raise an error of its own at each caller that waits; those who run are left alone."""
-        self._line.refuse_all(error)
+        """Raise a separate error in each waiting caller; calls that run are not affected."""
+        self._queue.refuse_all(error)
 
     def _on_cancelled(self, served: bool) -> None:
         if served:

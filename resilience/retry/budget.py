@@ -5,27 +5,26 @@ from dataclasses import dataclass
 
 import httpx
 
+from resilience._internal.checks import DAY_S, expect, outside, refuse
+from resilience._internal.timing import loop_time_s
+from resilience._internal.window import RollingWindow
 from resilience.call import Call, Layer
-from resilience.checks.kinds import expect
-from resilience.checks.ranges import DAY_S, outside, refuse
-from resilience.timing.clock import loop_time_s
-from resilience.window import RollingWindow
 
 _MAX_PER_S = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryBudget:
-    """Retries may be at most `ratio` of the latest requests, plus `min_per_s` a second.
+    """Retries may be at most `ratio` of the latest requests, plus `min_per_s` per second.
 
-    Retries multiply the load of a source just when it can bear least; a budget bounds by how
-    much, however many layers of callers retry.
+    Retries multiply the load of a source when it can bear least; a budget bounds by how much,
+    however many layers of callers retry.
 
     Attributes:
         ratio: Retries per request, 0..1; 0.2, as with Finagle, bounds the load to 1.2 times what
             callers ask for.
-        min_per_s: Retries a second that are allowed whatever the ratio, 0..1,000,000, so that a
-            source that is called seldom is retried at all; 1 is hardly a load.
+        min_per_s: Retries per second that are allowed whatever the ratio, 0..1,000,000, so that a
+            source that is called seldom is retried at all; 1 is little load.
         window_s: How far back requests and retries are counted, in seconds, 0.5 s..24 h; 10 s, as
             with Finagle, outlast the waits between most retries.
 
@@ -49,10 +48,10 @@ class RetryBudget:
 
 
 class RetryLedger:
-    """Keeps count of requests and retries, and says whether the budget bears one more.
+    """Counts requests and retries, and decides whether the budget allows one more.
 
     A retry is granted before its wait and counts at once; when it begins it moves into the
-    sliding window, and if it is not to be sent after all it is forgotten.
+    sliding window, and if it is not sent it is forgotten.
 
     Args:
         budget: The rules.
@@ -98,7 +97,7 @@ class RetryLedger:
         self._retries.record_success(self._clock())
 
     def shift_times(self, by_s: float) -> None:
-        """Move all that was counted by so many seconds, because the clock has moved so."""
+        """Shift all counts by `by_s` seconds, as the clock has shifted."""
         self._requests.shift_times(by_s)
         self._retries.shift_times(by_s)
 

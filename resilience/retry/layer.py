@@ -1,12 +1,13 @@
 """The layer that tries again.
 
 stamina counts the attempts. The decisions are ours, and so are the waits, which a circuit that
-opens can end; stamina and its hooks hear of waits of 0 s. Its `set_active` and `set_testing`, and
-those hooks (one of which logs every retry as a warning), are process-wide and the application's to
-set: this library touches none of them. `stamina.set_active(False)` turns the retries of this layer
-off as well, and `set_testing` its waits.
+opens can end; to stamina and its hooks all waits are 0 s. Its `set_active` and `set_testing`, and
+those hooks (one of which logs every retry as a warning), are process-wide and belong to the
+application: this library does not change them. `stamina.set_active(False)` turns the retries of
+this layer off too, and `set_testing` turns its waits off.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -15,23 +16,21 @@ from random import Random
 import httpx
 import stamina
 
+from resilience._internal.backoff import seeded_anew_in_forks
+from resilience._internal.checks import expect
+from resilience._internal.outcome import TRANSIENT_ERRORS, is_transient_status
+from resilience._internal.timing import loop_time_s
+from resilience._internal.wire.retry_after import retry_after_s, utc_now
+from resilience.breaker.circuit_breaker import CircuitBreaker
 from resilience.call import Call, Layer
-from resilience.checks.kinds import expect
 from resilience.errors import Cause
-from resilience.events import GaveUp, GaveUpReason, RetryScheduled
-from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
+from resilience.events import GaveUp, GaveUpReason, RetryScheduled, Subscribers
 from resilience.retry.budget import RetryLedger
-from resilience.retry.decision import may_repeat, next_step
-from resilience.retry.forked_jitter import seeded_anew_in_forks
-from resilience.retry.retry_after import retry_after_s, utc_now
-from resilience.retry.settings import RetrySettings
-from resilience.retry.wait import RetryWaits
+from resilience.retry.settings import RetrySettings, may_repeat, next_step
 from resilience.statistics import Counts
-from resilience.subscribers import Subscribers
-from resilience.timing.clock import loop_time_s
 
 
-class _TransientResponse(Exception):  # noqa: N818 - carries a response to stamina, is no error
+class _TransientResponse(Exception):  # noqa: N818 - carries a response to stamina, is not an error
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(response.status_code)
         self.response = response
@@ -47,15 +46,15 @@ async def _send(call: Call) -> httpx.Response:
 class RetryLayer:
     """Repeats transient failures; what is left after the last attempt is returned or raised.
 
-    A call whose first attempt does well never enters stamina, whose loop costs more than all
-    other layers together.
+    A call whose first attempt succeeds never enters stamina, whose loop costs more than all other
+    layers together.
 
-    A response that another attempt replaces is closed before the wait for that.
+    A response that is retried is closed before the wait.
 
-    A call never waits for a retry that an open circuit is bound to reject (see `RetryWaits`): the
+    A call never waits for a retry that an open circuit will reject (see `RetryWaits`): the
     retry begins at once, which costs the budget nothing, and the layer inside rejects it.
 
-    Of use alone as well: `await RetryLayer(RetrySettings(), random=Random())(Call("GET", send))`.
+    Can be used alone: `await RetryLayer(RetrySettings(), random=Random())(Call("GET", send))`.
 
     Args:
         settings: The rules.
@@ -64,7 +63,7 @@ class RetryLayer:
         ledger: The budget's, shared with others; None opens one if the settings have a budget.
         waits: Where calls sleep before their retries, shared by the layers of a source and aware
             of its circuit; by default they sleep whatever a circuit does.
-        subscribers: Who hears of retries and of giving up.
+        subscribers: Notified of retries and of giving up.
         counts: Where they are counted.
         wall_clock: Returns the aware time of day, for Retry-After dates.
     """
@@ -76,7 +75,7 @@ class RetryLayer:
         *,
         random: Random,
         ledger: RetryLedger | None = None,
-        waits: RetryWaits | None = None,
+        waits: "RetryWaits | None" = None,
         subscribers: Subscribers | None = None,
         counts: Counts | None = None,
         wall_clock: Callable[[], datetime] = utc_now,
@@ -94,7 +93,7 @@ class RetryLayer:
         self._wall_clock = wall_clock
 
     async def __call__(self, call: Call) -> httpx.Response:
-        """Run the inner layers until they do well or it is time to give up."""
+        """Run the inner layers until they succeed or it is time to give up."""
         if self._ledger is not None:
             self._ledger.on_request()
         first: Exception
@@ -172,7 +171,7 @@ class RetryLayer:
     ) -> float | None:
         """Return how long to wait for the next attempt, None to end the call.
 
-        stamina asks after every attempt, be it cancelled.
+        stamina calls this after every attempt, cancelled ones included.
         """
         if not isinstance(error, _TRANSIENT):
             return None
@@ -184,10 +183,10 @@ class RetryLayer:
             if not rejected and not self._within_budget(call):
                 step = GaveUpReason.SUPPRESSED_BY_BUDGET
         if isinstance(step, GaveUpReason):
-            self._subscribers.tell_of(call, GaveUp, cause=cause, reason=step)
+            self._subscribers.notify_of(call, GaveUp, cause=cause, reason=step)
             return None
-        told_s = 0.0 if rejected else step
-        self._subscribers.tell_of(call, RetryScheduled, cause=cause, delay_s=told_s)
+        delay_s = 0.0 if rejected else step
+        self._subscribers.notify_of(call, RetryScheduled, cause=cause, delay_s=delay_s)
         return step
 
     def _next_step(
@@ -204,7 +203,7 @@ class RetryLayer:
         )
 
     def _within_budget(self, call: Call) -> bool:
-        """Tell whether the budget bears another attempt, which it then grants."""
+        """Tell whether the budget allows another attempt, which it then grants."""
         if self._ledger is None:
             return True
         if not self._ledger.grant():
@@ -221,9 +220,64 @@ class RetryLayer:
 
 async def _close(dropped: list[httpx.Response]) -> None:
     while dropped:
-        with suppress(httpx.TransportError):  # nobody will read it, so nobody need know
+        with suppress(httpx.TransportError):  # no one will read it
             await dropped.pop().aclose()
 
 
 def _cause_of(error: Exception) -> Cause:
     return error.response.status_code if isinstance(error, _TransientResponse) else error
+
+
+class RetryWaits:
+    """The calls to one source that sleep before their retries.
+
+    No call sleeps while the circuit will still be open at the end of its wait: the retry begins at
+    once and is rejected, whether the circuit was open when the wait began or opens during it. A
+    call whose wait ends after the break sleeps on, and so does one that finds the circuit reset.
+
+    Args:
+        breaker: The source's, on the event loop's clock; without one every wait runs to its end.
+    """
+
+    def __init__(self, breaker: CircuitBreaker | None = None) -> None:
+        self._breaker = breaker
+        self._asleep: dict[asyncio.Future[bool], float] = {}
+        if breaker is not None:
+            breaker.when_opened(self._wake_the_rejected)
+
+    @property
+    def asleep(self) -> int:
+        """Return how many calls sleep."""
+        return len(self._asleep)
+
+    def is_rejected(self, at_s: float) -> bool:
+        """Tell whether the circuit, in its present state, will reject an attempt at `at_s`."""
+        return self._breaker is not None and self._breaker.open_until_s > at_s
+
+    async def sleep_until(self, due_s: float) -> None:
+        """Return at `due_s` on the event loop's clock, or once the retry would be rejected."""
+        is_due = loop_time_s() >= due_s
+        while not is_due and not self.is_rejected(due_s):
+            is_due = await self._sleep(due_s)
+
+    async def _sleep(self, due_s: float) -> bool:
+        """Return True at `due_s`, False when the circuit opens beyond it."""
+        loop = asyncio.get_running_loop()
+        awake: asyncio.Future[bool] = loop.create_future()
+        self._asleep[awake] = due_s
+        timer = loop.call_at(due_s, _wake, awake, True)
+        try:
+            return await awake
+        finally:
+            timer.cancel()
+            del self._asleep[awake]
+
+    def _wake_the_rejected(self, _rejection: object) -> None:
+        for awake, due_s in self._asleep.items():
+            if self.is_rejected(due_s):
+                _wake(awake, False)
+
+
+def _wake(awake: asyncio.Future[bool], is_due: bool) -> None:
+    if not awake.done():
+        awake.set_result(is_due)

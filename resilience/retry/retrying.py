@@ -1,4 +1,4 @@
-"""Retries of any coroutine function, for other things than HTTP."""
+"""Retries of any coroutine function, for calls other than HTTP."""
 
 import asyncio
 import math
@@ -7,20 +7,18 @@ from itertools import count
 from random import Random
 from typing import Any, ParamSpec, TypeVar
 
-from resilience.checks.kinds import expect, expect_callable, expect_function, expect_subclass
+from resilience._internal.backoff import seeded_anew_in_forks
+from resilience._internal.checks import expect, expect_callable, expect_function, expect_subclass
 from resilience.errors import UnwantedResult
-from resilience.events import Event, GaveUp, GaveUpReason, RetryScheduled
+from resilience.events import Event, GaveUp, GaveUpReason, RetryScheduled, Subscribers
 from resilience.retry.budget import RetryLedger
-from resilience.retry.decision import next_step
-from resilience.retry.forked_jitter import seeded_anew_in_forks
-from resilience.retry.settings import RetrySettings
-from resilience.subscribers import Subscribers
+from resilience.retry.settings import RetrySettings, next_step
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 RetriedErrors = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
-"""The exceptions after which to try again, or a function that tells them from the others."""
+"""The exceptions after which to try again, or a function that returns whether to."""
 
 
 def _never(_result: object) -> bool:
@@ -28,15 +26,15 @@ def _never(_result: object) -> bool:
 
 
 class Retrying:
-    """Calls a coroutine function until it does well; what is left in the end is returned or raised.
+    """Calls a coroutine function until it succeeds; the last result is returned or raised.
 
     `await Retrying(RetrySettings(), name="mail", on=ConnectionError, random=Random())(send, text)`
     is `await send(text)`, and again after a ConnectionError. One object serves any number of calls
     and functions, which share its budget. A cancellation is never retried.
 
-    Decisions, delays, budget and events are those of `RetryLayer`, which is for HTTP. What the
-    settings say about that, `repeatable` and Retry-After, has no say here: whoever wraps a function
-    may have it called twice. stamina has no part in it, so neither have its hooks and switches.
+    Decisions, delays, budget and events are those of `RetryLayer`, which is for HTTP. The settings
+    for HTTP, `repeatable` and Retry-After, have no effect here: a function that is wrapped may be
+    called twice. stamina is not used, and so neither are its hooks and switches.
 
     Args:
         settings: The rules.
@@ -46,7 +44,7 @@ class Retrying:
         on_result: The same for what the function returned; by default no result is retried.
         random: Source of jitter; seeded anew in processes that are forked later.
         ledger: The budget's, shared with others; None opens one if the settings have a budget.
-        subscribers: Who hears of retries and of giving up; calls are numbered from 1.
+        subscribers: Notified of retries and of giving up; calls are numbered from 1.
 
     Raises:
         TypeError: A value is of the wrong kind.
@@ -83,7 +81,7 @@ class Retrying:
         """Return what `func(*args, **kwargs)` returns, or raise what it raises, in the end.
 
         Raises:
-            TypeError: `func` is no coroutine function.
+            TypeError: `func` is not a coroutine function.
         """
         expect_callable("func", func, "give the function, and its arguments after it")
         call = _Call(next(self._request_ids), self._settings.delays_s(self._random))
@@ -110,7 +108,7 @@ class Retrying:
             call.attempt += 1
 
     def _next_delay_s(self, call: "_Call", cause: Exception) -> float | None:
-        """Return the seconds to wait for the next attempt, None for giving up."""
+        """Return the seconds to wait for the next attempt, None to give up."""
         step = next_step(
             settings=self._settings,
             repeatable=True,
@@ -122,16 +120,16 @@ class Retrying:
         if not isinstance(step, GaveUpReason) and not self._within_budget():
             step = GaveUpReason.SUPPRESSED_BY_BUDGET
         if isinstance(step, GaveUpReason):
-            self._tell(call, GaveUp, cause=cause, reason=step)
+            self._notify(call, GaveUp, cause=cause, reason=step)
             return None
-        self._tell(call, RetryScheduled, cause=cause, delay_s=step)
+        self._notify(call, RetryScheduled, cause=cause, delay_s=step)
         return step
 
     def _within_budget(self) -> bool:
         return self._ledger is None or self._ledger.grant()
 
     async def _wait(self, delay_s: float) -> None:
-        """Wait for a granted retry; one whose call is cancelled meanwhile never begins."""
+        """Wait for a granted retry; if the call is cancelled meanwhile, the retry never begins."""
         try:
             await asyncio.sleep(delay_s)
         except BaseException:
@@ -141,8 +139,8 @@ class Retrying:
         if self._ledger is not None:
             self._ledger.begin()
 
-    def _tell(self, call: "_Call", kind: type[Event], **details: object) -> None:
-        self._subscribers.tell(
+    def _notify(self, call: "_Call", kind: type[Event], **details: object) -> None:
+        self._subscribers.notify(
             kind, source=self.name, request_id=call.request_id, attempt=call.attempt, **details
         )
 

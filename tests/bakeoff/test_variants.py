@@ -6,21 +6,21 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from benchmarks.bakeoff.budget import Budget
+from benchmarks.bakeoff.budget import Budget, Wire
 from benchmarks.bakeoff.variants import VARIANTS
 from tests.service_process import free_port, service
 
 BUDGET = Budget(retry_delay_s=0.001)
 
 
-def answering(*statuses: int) -> httpx.MockTransport:
+def answering(*statuses: int) -> Wire:
     """Answer with these statuses in turn, the last one for ever."""
     left = list(statuses)
 
     def answer(_: httpx.Request) -> httpx.Response:
         return httpx.Response(left.pop(0) if len(left) > 1 else left[0])
 
-    return httpx.MockTransport(answer)
+    return Wire(around=lambda _: httpx.MockTransport(answer))
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -213,8 +213,8 @@ def test_a_client_names_what_it_cannot_be_made_of(wrong: dict[str, Any], message
         (_later, None, "it is called without await"),
         (print, AttemptStarted, "kinds has the wrong type"),
         (print, ["AttemptStarted"], "a kind has the wrong type: got 'AttemptStarted'"),
-        (print, [CallEnded, CallEvent], "the kind CallEvent would never be heard: .* leave kinds"),
-        (print, [Event], "the kind Event would never be heard"),
+        (print, [CallEnded, CallEvent], "the kind CallEvent is never published: .* leave kinds"),
+        (print, [Event], "the kind Event is never published"),
     ],
 )
 async def test_a_handler_that_would_never_hear_anything_is_refused(

@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from resilience import Policies, ResilientClient, RetrySettings, Source
-from resilience.wire.transport import AttemptTransport
+from resilience._internal.wire.transport import AttemptTransport
 from tests.resilience.peers import read_request, scripted_peer
 
 

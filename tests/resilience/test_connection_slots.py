@@ -16,7 +16,7 @@ from resilience import (
     RetrySettings,
     Source,
 )
-from resilience.connection_slots import within_connections
+from resilience._internal.guarded_source import within_connections
 from tests.resilience.peers import read_request, scripted_peer
 
 pytestmark = pytest.mark.virtual_clock

@@ -18,8 +18,12 @@ def module_at(path: Path) -> str:
 
 
 def top_part_of(module: str) -> str:
-    """Return the folder right below the package that the module is in, or the module itself."""
-    return ".".join(module.split(".")[:2])
+    """Return the folder right below the package that the module is in, or the module itself.
+
+    `_internal` is a drawer: what lies in it are parts of their own.
+    """
+    first, *rest = module.split(".")
+    return ".".join([first, *rest[: 2 if rest[:1] == ["_internal"] else 1]])
 
 
 def imported(node: ast.AST) -> Iterator[str]:

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from resilience import AttemptTimeout, CircuitOpen, ResponseTooLarge, StaleConnection
-from resilience.outcome import TRANSIENT_ERRORS, is_transient_status
+from resilience._internal.outcome import TRANSIENT_ERRORS, is_transient_status
 
 
 @pytest.mark.parametrize(

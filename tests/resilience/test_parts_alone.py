@@ -82,7 +82,7 @@ async def take_unentered(bucket: TokenBucket, step: str) -> None:
 @pytest.mark.parametrize("step", ["leave", "try_take", "take"])
 async def test_a_place_in_the_line_that_nobody_holds_cannot_be_given_up(step: str) -> None:
     bucket = five_a_second()
-    with pytest.raises(RuntimeError, match=r"^no place in the line of 'mail' is held; enter once"):
+    with pytest.raises(RuntimeError, match=r"^no place in the queue of 'mail' is held; enter once"):
         await take_unentered(bucket, step)
     await bucket.acquire()
     waiter = asyncio.create_task(bucket.acquire())  # its place is its own
@@ -100,5 +100,5 @@ def test_a_permit_is_leave_for_one_block_only() -> None:
     permit = CircuitBreaker(BreakerSettings(), name="mail", clock=lambda: 0.0).admit()
     with permit:
         pass
-    with pytest.raises(RuntimeError, match="ask the breaker for one a call"), permit:
+    with pytest.raises(RuntimeError, match="ask the breaker for one permit per call"), permit:
         raise AssertionError("the block runs without leave")

@@ -78,7 +78,7 @@ def test_all_that_is_wrong_with_retries_is_said_at_once_pt_051() -> None:
         ),
         (
             lambda: RetrySettings(repeatable="any", repeat_non_idempotent_on={429}),
-            "repeat_non_idempotent_on has no say with repeatable='any'",
+            "repeat_non_idempotent_on has no effect with repeatable='any'",
         ),
         (lambda: HedgeSettings(methods=()), "use hedge=None for none"),
         (lambda: HedgeSettings(methods=["get"]), "methods are in upper case, got 'get'"),

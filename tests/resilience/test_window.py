@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.window import RollingWindow
+from resilience._internal.window import RollingWindow
 
 
 @pytest.mark.parametrize(

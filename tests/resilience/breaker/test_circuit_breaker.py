@@ -281,7 +281,7 @@ def test_a_permit_settles_itself_at_the_end_of_its_block() -> None:
 def test_a_permit_cannot_be_settled_twice() -> None:
     permit = Scenario().breaker.admit()
     permit.success()
-    with pytest.raises(RuntimeError, match="settled before"):
+    with pytest.raises(RuntimeError, match="already settled"):
         permit.failure(BOOM)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resilience import CircuitClosed, CircuitOpened, Event
-from resilience.breaker.shared_circuit import Change, Moment, SharedCircuit
+from resilience._internal.shared_circuit import Change, Moment, SharedCircuit
 from tests.resilience.circuit_scenario import BOOM, BREAK_S, Scenario
 
 NOON_MS = 1_796_000_000_000
@@ -26,10 +26,10 @@ class Sharing(Scenario):
         self.shared.note(event)
 
     # ruff: noqa: D102 - as of a scenario
-    def hear(self, word: str = "", left_ms: int = 20_000) -> tuple[str, int] | None:
+    def receive(self, word: str = "", left_ms: int = 20_000) -> tuple[str, int] | None:
         now_s = self.clock()
         redis_ms = NOON_MS + round((now_s - self.began_s) * 1000) + self.skew_ms
-        return self.shared.hear(word, left_ms if word else -2, Moment(now_s, redis_ms))
+        return self.shared.receive(word, left_ms if word else -2, Moment(now_s, redis_ms))
 
     def close_by_trial(self) -> None:
         self.clock.now_s += BREAK_S
@@ -42,7 +42,7 @@ def word(state: str, after_s: float, by: str = "other") -> str:
 
 def test_a_word_tells_its_change() -> None:
     change = Change(NOON_MS, "me", "open")
-    assert Change.told_by(str(change)) == change
+    assert Change.parse(str(change)) == change
 
 
 def test_an_opening_is_told_for_the_rest_of_its_break_and_again_if_it_is_lost() -> None:
@@ -50,24 +50,24 @@ def test_an_opening_is_told_for_the_rest_of_its_break_and_again_if_it_is_lost() 
     sharing.clock.now_s += 2
     sharing.trip()
     sharing.clock.now_s += 1
-    told = sharing.hear()
+    told = sharing.receive()
     assert told == (word("open", 2, "me"), 4000)
-    assert sharing.hear(told[0]) is None
-    assert sharing.hear() == told
+    assert sharing.receive(told[0]) is None
+    assert sharing.receive() == told
     sharing.clock.now_s += 4
-    assert sharing.hear() is None
+    assert sharing.receive() is None
 
 
 def test_a_closing_by_trial_is_told_and_one_by_hand_is_not() -> None:
     sharing = Sharing()
     sharing.trip()
     sharing.close_by_trial()
-    told = sharing.hear()
+    told = sharing.receive()
     assert told is not None
     assert told[0].startswith("closed ")
     sharing.trip()
     sharing.breaker.reset()
-    assert sharing.hear() is None
+    assert sharing.receive() is None
 
 
 @pytest.mark.parametrize("state", ["open", "closed"])
@@ -78,7 +78,7 @@ def test_a_word_that_is_older_than_what_happened_here_is_not_obeyed(state: str) 
     if state == "open":
         sharing.close_by_trial()
     before = sharing.breaker.state
-    told = sharing.hear(word(state, 9.9))
+    told = sharing.receive(word(state, 9.9))
     assert sharing.breaker.state == before
     assert told is not None
     assert told[0].startswith(before)  # what is newer takes its place
@@ -86,30 +86,30 @@ def test_a_word_that_is_older_than_what_happened_here_is_not_obeyed(state: str) 
 
 def test_what_happens_after_a_word_was_heard_is_newer_than_it_however_the_clocks_are_read() -> None:
     sharing = Sharing(skew_ms=-30)  # the reading of Redis' clock took a while to arrive
-    sharing.hear(word("open", 0.02))
+    sharing.receive(word("open", 0.02))
     assert sharing.breaker.state == "open"
     sharing.breaker._blocked_until_s = -math.inf  # the break is over
     sharing.succeed()
-    told = sharing.hear(word("open", 0.02))
+    told = sharing.receive(word("open", 0.02))
     assert told is not None
     assert told[0] == word("closed", 0.021, "me")
 
 
 def test_a_word_from_the_future_is_not_obeyed_and_gives_way() -> None:
     sharing = Sharing()
-    sharing.hear(word("open", 5))
+    sharing.receive(word("open", 5))
     assert sharing.breaker.state == "closed"
     sharing.trip()
-    told = sharing.hear(word("closed", 5))
+    told = sharing.receive(word("closed", 5))
     assert told is not None
     assert told[0] == word("open", 0, "me")
 
 
 def test_when_redis_clock_is_set_back_what_was_heard_before_no_longer_outweighs() -> None:
     sharing = Sharing()
-    sharing.hear(word("closed", 0.5))
+    sharing.receive(word("closed", 0.5))
     sharing.skew_ms = -3_600_000
-    sharing.hear(word("open", -3_599))
+    sharing.receive(word("open", -3_599))
     assert sharing.breaker.state == "open"
 
 
@@ -117,19 +117,19 @@ def test_an_isolated_circuit_heeds_no_word_then_or_after_its_reset() -> None:
     sharing = Sharing()
     sharing.breaker.isolate()
     sharing.clock.now_s += 1
-    sharing.hear(word("open", 0.5))
+    sharing.receive(word("open", 0.5))
     sharing.breaker.reset()
-    assert sharing.hear(word("open", 0.5)) is None
+    assert sharing.receive(word("open", 0.5)) is None
     assert sharing.breaker.state == "closed"
 
 
 def test_words_of_others_are_not_echoed() -> None:
     sharing = Sharing()
-    sharing.hear(word("open", 0))
-    assert sharing.hear() is None
-    sharing.hear(word("closed", 0.001))
+    sharing.receive(word("open", 0))
+    assert sharing.receive() is None
+    sharing.receive(word("closed", 0.001))
     assert sharing.breaker.state == "closed"
-    assert sharing.hear() is None
+    assert sharing.receive() is None
 
 
 def test_a_slow_trial_closes_the_circuit_of_another_process_whose_trial_then_opens_none() -> None:
@@ -142,9 +142,9 @@ def test_a_slow_trial_closes_the_circuit_of_another_process_whose_trial_then_ope
         each.clock.now_s += BREAK_S
     ours.breaker.admit()  # beside the slow one
     slow.success()
-    told = ours.hear()
+    told = ours.receive()
     assert told is not None
-    other.hear(told[0])
+    other.receive(told[0])
     assert (ours.breaker.state, other.breaker.state) == ("closed", "closed")
     others_trial.failure(BOOM)
     assert other.breaker.state == "closed"
@@ -159,7 +159,7 @@ def test_in_whatever_order_circuits_change_read_and_write_they_come_to_one_state
 
     def exchange(several: list[Sharing]) -> None:  # who read the same, and write one by one
         nonlocal redis
-        for told in [each.hear(redis) for each in several]:
+        for told in [each.receive(redis) for each in several]:
             redis = told[0] if told is not None else redis
 
     for _ in range(data.draw(st.integers(1, 12))):

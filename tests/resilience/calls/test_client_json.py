@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, FiniteFloat
 from typing_extensions import TypedDict
 
 from resilience import HttpError, InvalidBody, Policies, ResilientClient, RetrySettings, Source
-from resilience.calls.json_bodies import reader_of
+from resilience._internal.wire.json_bodies import reader_of
 from resilience.errors import excerpt_of
 
 
@@ -117,21 +117,21 @@ def test_the_reader_of_a_form_is_made_once() -> None:
         (Rate, b"<html>", "Invalid JSON"),
         (list[int], b'[1, "x"]', "1: Input should be a valid integer"),
         (list[int], b"", "Invalid JSON"),
-        (dict, b"[]", "it is no dict"),
+        (dict, b"[]", "it is not a dict"),
         (list, b"", "it is not JSON"),
         (object, b"{", "it is not JSON"),
         (object, b"\xff\xfe", "it is not JSON"),
         (object, b"[" * 100_000, "it is not JSON"),
-        (dict, b'{"a": NaN}', r"it is not JSON \(NaN is no number"),
-        (list, b"[-Infinity]", "-Infinity is no number"),
+        (dict, b'{"a": NaN}', r"it is not JSON \(NaN is not a number"),
+        (list, b"[-Infinity]", "-Infinity is not a number"),
         (object, b"1e999", "1e999 is too large for a float"),
         (object, b"-1" + b"0" * 400 + b".5", "too large for a float"),
         (object, '"text"'.encode("utf-16"), "it is not JSON"),
-        (float, b"NaN", "NaN is no number"),
+        (float, b"NaN", "NaN is not a number"),
         (FiniteFloat, b"1e999", "finite number"),
         (Decimal, b"1e999", "finite number"),
-        (list[float], b"[Infinity]", "Infinity is no number"),
-        (RateDict, b'{"code": "NaN", "value": NaN}', "NaN is no number"),
+        (list[float], b"[Infinity]", "Infinity is not a number"),
+        (RateDict, b'{"code": "NaN", "value": NaN}', "NaN is not a number"),
     ],
     ids=lambda value: str(value)[:20],
 )

@@ -92,7 +92,7 @@ async def test_a_location_of_others_is_refused_and_nothing_is_sent(
 ) -> None:
     async with redirecting(location) as client:
         response = await client.get("s", "/old?a=1")
-        with pytest.raises(ValueError, match="make a Source of that place") as raised:
+        with pytest.raises(ValueError, match="make a Source for that address") as raised:
             await call_again(client, response)
         assert SECRET not in str(raised.value)
         assert f"the URL leads to {place}" in str(raised.value)

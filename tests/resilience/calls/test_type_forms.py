@@ -3,7 +3,7 @@ from typing import Annotated, Literal, Union
 
 import pytest
 
-from resilience.calls.type_forms import SameForm
+from resilience._internal.wire.json_bodies import SameForm
 
 
 @pytest.mark.parametrize(

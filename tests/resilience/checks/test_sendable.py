@@ -22,7 +22,7 @@ from resilience import (
     RetrySettings,
     Source,
 )
-from resilience.calls.request import Params, build_request
+from resilience.request import Params, build_request
 
 ONE_TOKEN = Policies(
     retry=RetrySettings(max_retries=2, base_delay_s=0),

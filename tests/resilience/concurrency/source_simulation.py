@@ -37,7 +37,7 @@ class Limit(Protocol):
     def record(self, latency_s: float | None, running: int, now_s: float) -> bool:
         """Count a result."""
 
-    def conclude(self, running: int, now_s: float, shared_s: float) -> LimitReason | None:
+    def evaluate(self, running: int, now_s: float, shared_s: float) -> LimitReason | None:
         """Draw a conclusion."""
 
 
@@ -51,7 +51,7 @@ class FixedLimit:
         """Conclude never."""
         return False
 
-    def conclude(self, *_: object) -> None:
+    def evaluate(self, *_: object) -> None:
         """Do nothing."""
 
 
@@ -195,7 +195,7 @@ class Simulation:
             client.answered_at_s.append(now_s)
         latency_s = now_s - sent_s if status == 200 else None
         if status != 500 and limit.record(latency_s, running, now_s):
-            limit.conclude(running, now_s, now_s + client.clock_ahead_s)
+            limit.evaluate(running, now_s, now_s + client.clock_ahead_s)
         client.running -= 1
         self._send(client)
 

@@ -23,7 +23,7 @@ class Calls:
             running = self.limit.slots
             if self.limit.record(latency_s, running, self.now_s):
                 shared_s = self.now_s + self._shared_ahead_s
-                reason = self.limit.conclude(running, self.now_s, shared_s)
+                reason = self.limit.evaluate(running, self.now_s, shared_s)
                 self.reasons += [] if reason is None else [reason]
 
     def end_probe(self, latency_s: float) -> None:
@@ -112,7 +112,7 @@ def test_who_does_not_reach_the_limit_learns_nothing_of_it() -> None:
     limit = GradientLimit(AdaptiveSettings())
     for _ in range(200):
         if limit.record(0.1, 2, 0.0):
-            assert limit.conclude(2, 0.0, 0.0) is None
+            assert limit.evaluate(2, 0.0, 0.0) is None
     assert limit.limit == 20
 
 
@@ -121,7 +121,7 @@ def test_the_limit_stays_within_its_bounds() -> None:
     for latency_s, bound in [(0.1, 12), (None, 8)]:
         for _ in range(500):
             if limit.record(latency_s, limit.slots, 0.0):
-                limit.conclude(limit.slots, 0.0, 0.0)
+                limit.evaluate(limit.slots, 0.0, 0.0)
         assert limit.limit == limit.slots == bound
 
 

@@ -25,7 +25,7 @@ from resilience import (
     RetrySettings,
     Subscribers,
 )
-from resilience.hedge.layer import HedgeLayer
+from resilience.hedge import HedgeLayer
 from resilience.statistics import Counts
 from resilience.testing import VirtualClockLoop
 from tests.resilience.script import Script, Told, response

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.hedge.recent_latencies import RecentLatencies
+from resilience.hedge import RecentLatencies
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resilience import RetrySettings
-from resilience.retry.backoff import BACKOFFS, Backoff, delays_s
+from resilience._internal.backoff import BACKOFFS, Backoff, delays_s
 from tests.resilience.fixed_random import FixedRandom
 
 

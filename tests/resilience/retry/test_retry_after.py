@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resilience import ResilientClient
-from resilience.retry.http_date import parse_http_date
-from resilience.retry.retry_after import parse_retry_after, retry_after_s
+from resilience._internal.wire.retry_after import parse_http_date, parse_retry_after, retry_after_s
 from tests.resilience.script import NOON, response
 
 SECOND = timedelta(seconds=1)

@@ -19,7 +19,7 @@ from resilience import (
     RetrySettings,
     SourceStatistics,
 )
-from resilience.retry.wait import RetryWaits
+from resilience.retry.layer import RetryWaits
 from tests.resilience.retry_scenario import (
     AFTER_30_S,
     ONE_FAILURE,

@@ -109,7 +109,7 @@ async def test_a_result_that_is_not_wanted_is_retried_and_the_last_one_returned(
     (scheduled,) = events
     assert isinstance(scheduled, RetryScheduled)
     assert isinstance(scheduled.cause, UnwantedResult)
-    assert str(scheduled.cause) == "the function returned None; on_result says whether that will do"
+    assert str(scheduled.cause) == "the function returned None; on_result says which are accepted"
     mail = Mail(None)
     assert await sent_by(mail, retries) is None
     assert len(mail.sent) == 3

@@ -45,7 +45,7 @@ class Process:
     @property
     def alone(self) -> bool:
         """Return whether Redis counts as away."""
-        return self.shared._redis_is_away
+        return self.shared._redis_is_unavailable
 
     @property
     def opened(self) -> list[CircuitOpened]:

@@ -17,8 +17,8 @@ from resilience import (
     Source,
     Subscribers,
 )
+from resilience.events import Handler
 from resilience.shared_state import SharedCircuits, SharingSettings
-from resilience.subscribers import Handler
 
 
 def test_a_wrong_setting_is_refused() -> None:

@@ -49,7 +49,7 @@ async def test_after_a_failover_circuits_are_shared_through_the_new_primary(
             two.close_by_trial()
             await eventually(lambda: one.state == "closed")
     assert any("read only replica" in message for message in caplog.messages)
-    assert caplog.messages[-1] == "circuits are shared again: Redis answers"
+    assert caplog.messages[-1] == "circuits are shared again: Redis replies"
 
 
 async def test_a_process_that_only_hears_finds_the_new_primary_when_the_old_is_cut_off(

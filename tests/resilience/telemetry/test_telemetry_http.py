@@ -2,7 +2,7 @@ import httpx
 import pytest
 
 from resilience import Policies
-from resilience.telemetry.http import Conventions
+from resilience.telemetry._http import Conventions
 from tests.resilience.recorded import attributes, recorded
 
 pytestmark = pytest.mark.virtual_clock

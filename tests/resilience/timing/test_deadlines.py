@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resilience._internal.timing import Deadlines
 from resilience.testing import VirtualClockLoop
-from resilience.timing.deadlines import Deadlines
 
 pytestmark = pytest.mark.virtual_clock
 DISTANCE_S = 1.0

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from resilience import AttemptFailed, AttemptTimeout, Event, GaveUp, Policies, TotalTimeout
-from resilience.timing.time_limit import TimeLimit
+from resilience._internal.timing import TimeLimit
 from tests.resilience.script import Script, Told
 
 pytestmark = pytest.mark.virtual_clock

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience import AttemptTimeout
+from resilience._internal.timing import TimeLimit, time_limits
 from resilience.testing import VirtualClockLoop
-from resilience.timing.time_limit import TimeLimit, time_limits
 
 LIMIT_S = 0.5
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from resilience.wire.connections import Connections, context_for
+from resilience._internal.wire.connections import Connections, context_for
 from tests.resilience.peers import scripted_peer
 from tests.resilience.wire.one_source import answer_once, client_of
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resilience import UndecodableBody
-from resilience.wire.content_coding import decoder_of, in_chunks
+from resilience._internal.wire.body import decoder_of, in_chunks
 
 STEP = 65_536
 

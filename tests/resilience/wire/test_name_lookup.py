@@ -15,7 +15,7 @@ from resilience import (
     ResilientClient,
     Source,
 )
-from resilience.wire.name_lookup import OwnThreadResolver
+from resilience._internal.wire.connections import OwnThreadResolver
 from tests.resilience.peers import scripted_peer
 from tests.resilience.wire.one_source import answer_once, client_of
 

@@ -11,7 +11,7 @@ from resilience import (
     Fallback,
     Policies,
 )
-from resilience.wire.connections import Connections
+from resilience._internal.wire.connections import Connections
 from tests.resilience.peers import read_request, scripted_peer
 from tests.resilience.wire.one_source import AT_ONCE, client_of
 

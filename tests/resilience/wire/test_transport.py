@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from resilience import ResponseTooLarge, StaleConnection, UndecodableBody
-from resilience.wire.connections import Connections
-from resilience.wire.transport import AttemptTransport
+from resilience._internal.wire.connections import Connections
+from resilience._internal.wire.transport import AttemptTransport
 from tests.resilience.peers import read_request, scripted_peer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

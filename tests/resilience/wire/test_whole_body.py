@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from resilience import UndecodableBody
-from resilience.wire.whole_body import read_whole
+from resilience._internal.wire.body import read_whole
 
 
 class Breaks(httpx.AsyncByteStream):

@@ -1,1 +1,0 @@
-"""What a caller may say and gets: raw, typed and streamed."""

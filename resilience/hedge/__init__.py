@@ -1,1 +1,0 @@
-"""A second attempt beside a slow one, and the race between them."""

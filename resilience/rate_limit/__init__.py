@@ -1,1 +1,0 @@
-"""How often a source may be called."""

@@ -1,1 +1,0 @@
-"""Deadlines on the event loop's clock."""
