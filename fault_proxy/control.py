@@ -7,7 +7,9 @@
     PATCH  /faults/{id}   {"ttlS": seconds}: a longer lease and nothing else; 404 if it is not on
     DELETE /faults/{id}   take it off; 404 if it is not on
     DELETE /faults        take all off
-    GET    /stats         connections, bytes, requests, and how many of them were hit
+    GET    /stats         connections, bytes, requests, and how many of them were hit;
+                          `stalledS`: for how long the proxy stood still; `ownFailures`: how many
+                          connections it could not open, by what it lacked (files, ports, memory)
 
 A document has a `kind` and the fields of that kind in `fault_proxy.faults.documents`, in camel
 case: {"kind": "latency", "delayMs": 200, "probability": 0.5, "ttlS": 5}. Unknown fields and values

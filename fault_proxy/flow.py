@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fault_proxy.faults.effects import Effect, Ending
@@ -23,6 +23,7 @@ class _Held:
     arrived_s: float
     delays_s: dict[str, float]
     effects: dict[str, Effect]
+    on_touch: Callable[[str], None] | None = None  # of its own effects
     position: int = 0
 
     def due_s(self) -> float:
@@ -106,8 +107,12 @@ class Flow:
         data: bytes,
         delays_s: Mapping[str, float] = _NO_DELAYS,
         effects: Mapping[str, Effect] = _NO_EFFECTS,
+        on_touch: Callable[[str], None] | None = None,
     ) -> None:
-        """Pass *data* on under effects of its own beside those on the flow, by fault."""
+        """Pass *data* on under effects of its own beside those on the flow, by fault.
+
+        *on_touch* is called with a fault's id whenever one of these *effects* cuts or holds it up.
+        """
         if self.is_over or not data:
             return
         for fault_id, effect in self._effects.items():
@@ -116,7 +121,7 @@ class Flow:
                 self._on_touch(fault_id)
             data = altered
         delays = dict(delays_s) | self._delays_s()
-        self._hold(_Held(data, None, self._loop.time(), delays, dict(effects)))
+        self._hold(_Held(data, None, self._loop.time(), delays, dict(effects), on_touch))
 
     def end(self, ending: Ending) -> None:
         """End the stream, once what is held has passed."""
@@ -234,10 +239,9 @@ class Flow:
         effects = (*self._effects.values(), *held.effects.values())
         wanted = len(held.data) - held.position
         allowances = [effect.allowance(wanted, now_s) for effect in effects]
-        for fault_id, allowance in zip(self._effects, allowances, strict=False):
-            if allowance < wanted:
-                self._on_touch(fault_id)
         count = min(allowances, default=wanted)
+        if count < wanted:
+            self._count_touched(held, [allowance == count for allowance in allowances])
         if not count:
             return max(effect.allowed_at_s(wanted, now_s) for effect in effects)
         for effect in effects:
@@ -250,6 +254,18 @@ class Flow:
         self.passed_bytes += count
         sink.write(piece)
         return None
+
+    def _count_touched(self, held: _Held, binds: Sequence[bool]) -> None:
+        """Count the effects that cut the bytes or hold them up, not those that would have later.
+
+        *binds* says which, those on the flow first and the bytes' own after them.
+        """
+        of_bytes = held.on_touch or self._on_touch
+        faults = [(fault_id, self._on_touch) for fault_id in self._effects]
+        faults += [(fault_id, of_bytes) for fault_id in held.effects]
+        for (fault_id, on_touch), does_bind in zip(faults, binds, strict=True):
+            if does_bind:
+                on_touch(fault_id)
 
     def _finish(self, ending: Ending) -> None:
         if ending is Ending.EOF:

@@ -21,6 +21,7 @@ class Listener:
         host: Name or address.
         port: 0 for a free one.
         on_accept: Called with each connection, in the order of arrival.
+        on_failure: Called with the error when none can be accepted, once until one can.
 
     Raises:
         OSError: the address cannot be bound.
@@ -32,9 +33,12 @@ class Listener:
         host: str,
         port: int,
         on_accept: Callable[[socket.socket], None],
+        on_failure: Callable[[OSError], object],
     ) -> None:
         self._loop = loop
         self._on_accept = on_accept
+        self._on_failure = on_failure
+        self._is_short = False  # of descriptors or memory
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -90,10 +94,14 @@ class Listener:
                 accepted, _ = self._socket.accept()
             except (BlockingIOError, ConnectionAbortedError):
                 return
-            except OSError:  # no descriptors left: the queue waits until there are
+            except OSError as failure:  # no descriptors left: the queue waits until there are
+                if not self._is_short:
+                    self._is_short = True
+                    self._on_failure(failure)
                 self._loop.remove_reader(self._socket)
                 self._retry = self._loop.call_later(_RETRY_S, self._accept_again)
                 return
+            self._is_short = False
             accepted.setblocking(False)
             self._on_accept(accepted)
 

@@ -10,10 +10,11 @@ from typing import Self
 
 from fault_proxy.address import HostPort
 from fault_proxy.connection import Connection
-from fault_proxy.counts import Counts
+from fault_proxy.counts import Counts, own_want
 from fault_proxy.faults.active import ActiveFault, ActiveFaults
 from fault_proxy.faults.documents import AnyByteFault, AnyFault, Refuse
 from fault_proxy.listener import Listener
+from fault_proxy.watch import Watch
 
 
 class Proxy:
@@ -52,10 +53,13 @@ class Proxy:
         self._faults = ActiveFaults(
             self._loop, self._seeds, on_begin=self._begin, on_end=self._release
         )
-        self._listener = Listener(self._loop, self._listen.host, self._listen.port, self._accepted)
+        self._listener = Listener(
+            self._loop, self._listen.host, self._listen.port, self._accepted, self._count_want
+        )
         self._tasks = asyncio.TaskGroup()
         await self._tasks.__aenter__()
         self._listener.listen()
+        self._watch = Watch(self._loop)
         return self
 
     async def __aexit__(
@@ -66,6 +70,7 @@ class Proxy:
     ) -> None:
         """Reset all connections and end all faults."""
         self._is_closing = True
+        self._watch.stop()
         self._listener.close()
         for task in self._opening:
             task.cancel()
@@ -125,6 +130,7 @@ class Proxy:
         return replace(
             self._counts,
             open_connections=len(flows),
+            stalled_s=self._watch.stalled_s(),
             upstream_bytes=self._counts.upstream_bytes + sum(up.passed_bytes for up, _ in flows),
             downstream_bytes=self._counts.downstream_bytes
             + sum(down.passed_bytes for _, down in flows),
@@ -147,13 +153,21 @@ class Proxy:
             await self._loop.create_connection(
                 lambda: connection.server, self._upstream.host, self._upstream.port
             )
-        except OSError:
-            self._counts.unreachable += 1
+        except OSError as failure:
+            if not self._count_want(failure):
+                self._counts.unreachable += 1
             connection.reset()
         except asyncio.CancelledError:
             connection.abandon()
             client.close()
             raise
+
+    def _count_want(self, failure: OSError) -> bool:
+        """Count a connection that the proxy lacked something for; False if that is not why."""
+        want = own_want(failure)
+        if want:
+            self._counts.own_failures[want] += 1
+        return bool(want)
 
     def _closed(self, connection: Connection) -> None:
         del self._connections[connection]

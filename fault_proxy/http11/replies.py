@@ -1,7 +1,6 @@
 """The replies of one connection."""
 
 from collections import deque
-from collections.abc import Sequence
 
 from fault_proxy.counts import Counts
 from fault_proxy.faults.active import ActiveFaults
@@ -104,8 +103,8 @@ class Replies:
         if not hits:
             self._flow.send(part.data[self._passed_of_head :])
         else:
-            self._count(hits)
-            self._touched = TouchedReply(self._flow, hits)
+            self._counts.hit_requests += 1
+            self._touched = TouchedReply(self._flow, hits, self._faults.count_touched)
             self._touched.send_head(part.data[: part.head_size])
             self._touched.send_body(part.data[part.head_size :], is_last=part.is_last)
         self._passed_of_head = 0
@@ -127,7 +126,9 @@ class Replies:
     def _answer(self, exchange: Exchange, fault: Status | FailFirst) -> None:
         request = exchange.request
         hits = in_effect(exchange.hits, body=False)
-        self._count(hits)
+        self._counts.hit_requests += 1
+        for hit in hits:
+            self._faults.count_touched(hit.fault_id)
         is_kept_alive = request.is_kept_alive and not request.expects_continue
         reply = answer(
             fault.status,
@@ -141,8 +142,3 @@ class Replies:
         )
         if not is_kept_alive:
             self._flow.end(Ending.CLOSE)
-
-    def _count(self, hits: Sequence[Hit]) -> None:
-        self._counts.hit_requests += 1
-        for hit in hits:
-            self._faults.count_touched(hit.fault_id)

@@ -1,6 +1,6 @@
 """A reply of upstream's under faults: later, in drips, cut off."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fault_proxy.faults.documents import Drip, Truncate
 from fault_proxy.faults.effects import Effect, Ending, Pieces
@@ -10,13 +10,28 @@ from fault_proxy.http11.answers import marked
 
 
 class TouchedReply:
-    """Passes one reply to *flow*, head first, under the *hits* that are in effect."""
+    """Passes one reply to *flow*, head first, under the *hits* that are in effect.
 
-    __slots__ = ("_delays_s", "_drips", "_flow", "_hits", "_keep_bytes", "_tail")
+    *on_touch* is called with the id of each fault that does something to it, once: of a drip when
+    it cuts the body or holds it up, for a body may be shorter than a piece.
+    """
 
-    def __init__(self, flow: Flow, hits: Sequence[Hit]) -> None:
+    __slots__ = (
+        "_delays_s",
+        "_drips",
+        "_flow",
+        "_hits",
+        "_keep_bytes",
+        "_on_touch",
+        "_tail",
+        "_touched_by",
+    )
+
+    def __init__(self, flow: Flow, hits: Sequence[Hit], on_touch: Callable[[str], None]) -> None:
         self._flow = flow
         self._hits = hits
+        self._on_touch = on_touch
+        self._touched_by: set[str] = set()
         self._delays_s = {hit.fault_id: hit.delay_s for hit in hits if hit.delay_s}
         self._drips: dict[str, Effect] = {
             hit.fault_id: Pieces(hit.fault.piece_bytes, hit.fault.every_ms / 1000)
@@ -29,6 +44,9 @@ class TouchedReply:
 
     def send_head(self, head: bytes) -> None:
         """Pass the head on, marked."""
+        for hit in self._hits:
+            if hit.fault_id not in self._drips:
+                self._touch(hit.fault_id)
         self._flow.send_under(
             marked(head, [hit.fault.name for hit in self._hits]), delays_s=self._delays_s
         )
@@ -52,6 +70,11 @@ class TouchedReply:
 
     def _send(self, data: bytes) -> None:
         if self._drips:
-            self._flow.send_under(data, effects=self._drips)
+            self._flow.send_under(data, effects=self._drips, on_touch=self._touch)
         else:
             self._flow.send(data)
+
+    def _touch(self, fault_id: str) -> None:
+        if fault_id not in self._touched_by:
+            self._touched_by.add(fault_id)
+            self._on_touch(fault_id)

@@ -1,9 +1,18 @@
 """What can be done on a link, whoever does it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from lab.results.touches import Touches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyState:
+    """What a proxy tells of itself, in all since it started."""
+
+    stalled_s: float  # for how long its event loop stood still
+    own_failures: Mapping[str, int]  # connections that it could not open, by what it lacked
 
 
 class Place(Protocol):
@@ -40,3 +49,6 @@ class Place(Protocol):
 
     async def connections(self) -> int | None:
         """Return how many connections have come so far; None where nobody counts."""
+
+    async def state(self) -> ProxyState | None:
+        """Return what it tells of itself; None where it tells nothing, or does not answer."""

@@ -9,6 +9,7 @@ import httpx
 
 from lab.control import Answer, NoAnswerError, ask
 from lab.errors import NoValidData
+from lab.links.place import ProxyState
 from lab.results.touches import Touches
 
 ANSWER_S = 3.0
@@ -118,6 +119,16 @@ class ProxyPlace:
         except NoAnswerError:
             return None
         return counts["total"] if isinstance(counts, dict) else None
+
+    async def state(self) -> ProxyState | None:
+        """Return what it has told of itself since it started; None if it does not answer."""
+        try:
+            told: Mapping[str, Any] = (await self._ask("GET", "/stats")).members()
+        except NoAnswerError:
+            return None
+        if "stalledS" not in told:
+            return None
+        return ProxyState(stalled_s=told["stalledS"], own_failures=told["ownFailures"])
 
     async def _faults(self) -> list[dict[str, Any]] | None:
         try:

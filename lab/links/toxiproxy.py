@@ -119,6 +119,9 @@ class ToxiproxyPlace:
         """Return None: the server counts none."""
         return None
 
+    async def state(self) -> None:
+        """Return None: the server tells nothing of itself."""
+
     async def _state(self) -> tuple[bool | None, set[str]]:
         """Return whether the proxy is enabled, None if the server does not say; and its toxics."""
         answer = await self._try("GET", self._path)

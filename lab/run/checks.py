@@ -2,8 +2,8 @@
 
 Before a cell: the system is well, and each injector is the only one of its service. Around a run:
 nobody else has put a fault on. After it: no service has ended, the cell's own faults were on until
-the end and touched something, the generator was not the limit, and the service counted the same
-replies. After a cell: no fault is left on.
+the end and touched something, neither the generator nor a proxy was the limit, and the service
+counted the same replies. After a cell: no fault is left on.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
 from lab.injector import Injector
 from lab.results.touches import untouched
+from lab.run.proxy_states import ProxyStates, proxy_limits, read_proxies
 from lab.run.reply_counts import ReplyCounts, count_replies, disagreement
 from lab.running import RunningSystem
 from lab.spec.extensions import ExtensionFault
@@ -43,13 +44,14 @@ async def check_single(system: RunningSystem, faults: Iterable[Fault]) -> None:
         await system.injectors[name].check_single()
 
 
-def check_steady_state(samples: Samples, *, before: str, logs: Path) -> None:
+def check_steady_state(samples: Samples, *, before: str, logs: Path, proxies: str = "") -> None:
     """Make sure that the healthy system made no error.
 
     Args:
         samples: of a short load on it.
         before: what was to come.
         logs: where the services say more.
+        proxies: why it is a proxy that failed; empty: none did.
 
     Raises:
         NoValidData: it did, or the generator could not send.
@@ -57,6 +59,8 @@ def check_steady_state(samples: Samples, *, before: str, logs: Path) -> None:
     if samples.report is not None and samples.report.unsent:
         raise NoValidData(f"the generator failed before {before}: {samples.report.limits[0]}")
     failures = [error for error in samples.error if error]
+    if failures and proxies:
+        raise NoValidData(f"no steady state before {before}: {proxies}")
     if failures:
         raise NoValidData(
             f"steady state does not hold before {before}: {len(failures)} of {len(samples)} "
@@ -108,10 +112,11 @@ async def foreign_faults(system: RunningSystem) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What the system's own counters say at one moment; None where they say nothing."""
+    """What the counters of a system and of its proxies say; None where they say nothing."""
 
     attempts: int | None  # calls that the system has sent to its sick service
     replies: ReplyCounts | None
+    proxies: ProxyStates
 
     def attempts_since(self, before: "Counts | None") -> int | None:
         """Return how far the attempts went on; None if unknown, or set back meanwhile."""
@@ -122,7 +127,11 @@ class Counts:
 
 async def read_counts(system: RunningSystem, load: Load) -> Counts:
     """Read the counters of a system under *load*."""
-    return Counts(attempts=await _attempts(system), replies=await count_replies(system, load))
+    return Counts(
+        attempts=await _attempts(system),
+        replies=await count_replies(system, load),
+        proxies=await read_proxies(system.places),
+    )
 
 
 async def _attempts(system: RunningSystem) -> int | None:
@@ -159,6 +168,7 @@ async def why_invalid(
         or await _why_a_fault_is_off(played, system)
         or "; ".join(dict.fromkeys(limit for each in samples for limit in _limits(each)))
         or _why_the_lab_was_late(played)
+        or proxy_limits(before.proxies, after.proxies, over_s=_span_s(samples))
         or await _why_unreached(played, system, after.attempts_since(at_faults))
         or _untouched(played)
         or disagreement(before.replies, after.replies, samples)
@@ -259,6 +269,11 @@ def _why_the_lab_was_late(played: "Played") -> str:
         return ""
     late_s = sum(played.stalls_s)
     return f"the lab itself stood still for {late_s:.1f} s: its faults and looks were late"
+
+
+def _span_s(samples: Sequence[Samples]) -> float:
+    """Return when, by the run's clock, its last request ended."""
+    return max((each for part in samples for each in part.finished_s), default=0.0)
 
 
 async def _why_unreached(played: "Played", system: RunningSystem, attempts: int | None) -> str:

@@ -26,6 +26,7 @@ from lab.run.loads import Send, sends_of, steady_state_load
 from lab.run.plan import Cell
 from lab.run.play import FaultsOn, Played, Player, all_on
 from lab.run.progress import Progress
+from lab.run.proxy_states import proxy_limits, read_proxies
 from lab.running import RunningSystem
 from lab.spec.experiment import Experiment
 from loadgen import Load, Samples
@@ -110,8 +111,11 @@ class Runner:
             self._note("steady_state.not_tried", cell)
             return
         self._progress.step("steady state", steady.requests)
+        proxies = await read_proxies(self._system.places)
         samples = await self._send(steady_state_load(self._experiment, steady, cell, self._system))
-        check_steady_state(samples, before=_title(cell), logs=self._folder.logs)
+        now = await read_proxies(self._system.places)
+        limits = proxy_limits(proxies, now, over_s=samples.span_s())
+        check_steady_state(samples, before=_title(cell), logs=self._folder.logs, proxies=limits)
         self._progress.end_steady_state(samples.span_s())
         self._note("steady_state.held", cell)
 

@@ -10,6 +10,7 @@ from fault_proxy import (
     BlackHole,
     Corrupt,
     Delay,
+    Drip,
     HalfClose,
     Latency,
     Limit,
@@ -21,7 +22,7 @@ from fault_proxy import (
     Status,
 )
 from fault_proxy.faults.documents import AnyByteFault, AnyFault
-from tests.fault_proxy.conftest import HttpLink
+from tests.fault_proxy.conftest import HttpLink, Pair
 from tests.fault_proxy.peers import Peer
 from tests.fault_proxy.test_request_faults import GET
 
@@ -87,6 +88,40 @@ async def test_a_connection_that_nothing_was_done_to_is_not_touched(
         told = echoing.tell(active)
 
     assert (told["arrived"], told["touched"]) == (1, 0)
+
+
+async def test_of_two_faults_the_one_that_cuts_the_bytes_is_the_one_that_touches(
+    echoing: Proxy,
+) -> None:
+    cuts = echoing.apply(Slice(piece_bytes=10, every_ms=60_000))
+    would_cut = echoing.apply(Limit(bytes=100))
+    async with await Peer.connect(echoing.address) as client:
+        await client.send(MESSAGE)
+        await until(lambda: echoing.counts().upstream_bytes >= 10)
+
+        assert (cuts.touched, would_cut.touched) == (1, 0)
+
+
+@pytest.mark.parametrize(("piece_bytes", "touched"), [(2**20, 0), (10, 1)], ids=["whole", "cut"])
+async def test_a_drip_touches_the_replies_whose_body_it_cuts(
+    piece_bytes: int, touched: int, http: HttpLink
+) -> None:
+    active = http.proxy.apply(Drip(piece_bytes=piece_bytes, every_ms=1))
+    async with await Peer.connect(http.proxy.address) as client:
+        await client.ask(GET)
+
+    assert (active.arrived, active.touched) == (1, touched)
+
+
+async def test_a_drip_touches_a_body_that_its_pause_holds_up(pair: Pair) -> None:
+    active = pair.proxy.apply(Drip(piece_bytes=2**20, every_ms=60_000))
+    await pair.client.send(GET)
+    await pair.server.message()
+    await pair.server.send(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf")
+    await pair.client.receive_some()
+    assert active.touched == 0
+    await pair.server.send(b"held")
+    await until(lambda: active.touched == 1)
 
 
 async def test_a_connection_that_stands_idle_in_a_black_hole_is_not_touched(echoing: Proxy) -> None:

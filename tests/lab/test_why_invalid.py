@@ -38,7 +38,7 @@ async def test_the_end_of_a_service_is_told_rather_than_that_of_its_fault(
     news_s: float, note: str
 ) -> None:
     system: Any = System(news_s)
-    nothing = Counts(attempts=None, replies=None)
+    nothing = Counts(attempts=None, replies=None, proxies={})
     fault = ProcessFault(kind="pause", service="rates")
     on = FaultsOn(
         name="sick", faults=(fault,), since_applied=[None], in_run=[None], are_still_on=False
