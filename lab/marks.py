@@ -1,15 +1,17 @@
 """Marks on replies (`X-Chaos`) that no fault of the lab's can have made."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
+from fault_proxy.faults.documents import AnyRequestFault
 from lab.injector import Injector
 from lab.spec.extensions import ExtensionFault
-from lab.spec.fault_documents import ChaosFault, LinkFault
+from lab.spec.fault_documents import ChaosFault, LinkFault, wire_kind
 from lab.spec.faults import Fault
 from loadgen import Samples
 
 # A link's faults of bytes leave no mark.
-_OF_REQUESTS = frozenset({"status", "failFirst", "delay", "drip", "truncate"})
+_OF_REQUESTS = frozenset(map(wire_kind, get_args(AnyRequestFault)))
 
 
 def strange_mark(
