@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import httpx
+from pydantic.alias_generators import to_camel
 
+from chaos.document import ChaosDocument
 from lab.control import Answer, NoAnswerError, ask
 from lab.errors import NoValidData
 from lab.results.touches import Touches
@@ -16,10 +18,7 @@ LOOKS = 4  # while a fault is on: a worker that has come up late shows as well
 VOLLEYS = 4
 VOLLEY = 6  # connections at once, then as many one by one: a port is not shared out evenly
 # The fields of a document that /chaos takes, but for its lease, which goes up and down.
-FIELDS = (
-    *("failure", "status", "delayMs", "jitterMs", "failFirst", "retryAfterS"),
-    *("body", "hang", "flapS", "match", "seed"),
-)
+FIELDS = tuple(to_camel(each) for each in ChaosDocument.model_fields if each != "ttl_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

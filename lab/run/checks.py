@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from fault_proxy.faults.documents import AnyRequestFault
 from lab.control import NoAnswerError, ask
 from lab.errors import NoValidData
 from lab.injector import Injector
@@ -20,7 +21,7 @@ from lab.run.proxy_states import ProxyStates, proxy_limits, read_proxies
 from lab.run.reply_counts import ReplyCounts, count_replies, disagreement
 from lab.running import RunningSystem
 from lab.spec.extensions import ExtensionFault
-from lab.spec.fault_documents import ChaosFault, LinkFault
+from lab.spec.fault_documents import ChaosFault, LinkFault, wire_kind
 from lab.spec.faults import Fault
 from loadgen import Load, Sample, Samples
 
@@ -31,7 +32,7 @@ COUNTER_TIMEOUT_S = 2.0
 _NEWS_OF_AN_END_S = 1.0  # a service's port falls silent before its keeper tells of its end
 _LOOKS = 50
 # A link's faults of bytes leave no mark.
-_MARKING_LINK_FAULTS = frozenset({"status", "failFirst", "delay", "drip", "truncate"})
+_MARKING_LINK_FAULTS = frozenset(map(wire_kind, get_args(AnyRequestFault)))
 
 
 async def check_single(system: RunningSystem, faults: Iterable[Fault]) -> None:

@@ -281,17 +281,18 @@ def link_keys(model: Any) -> type[_OnALink]:  # noqa: ANN401 - one of the classe
 
 
 def _key_of(model: Any) -> str:  # noqa: ANN401
-    return to_snake(_wire_kind(model))
+    return to_snake(wire_kind(model))
 
 
-def _wire_kind(model: Any) -> str:  # noqa: ANN401
+def wire_kind(model: Any) -> str:  # noqa: ANN401
+    """Return how the wire calls a fault of the proxy; *model* is one of the classes of AnyFault."""
     kind: str = get_args(model.__dataclass_fields__["kind"].type)[0]
     return kind
 
 
 CHAOS_KEYS = _chaos_keys()
 LINK_KEYS = {_key_of(model): link_keys(model) for model in get_args(AnyFault)}
-_WIRE_KINDS = {_key_of(model): _wire_kind(model) for model in get_args(AnyFault)}
+_WIRE_KINDS = {_key_of(model): wire_kind(model) for model in get_args(AnyFault)}
 
 
 def read_chaos(node: MappingNode, info: ValidationInfo) -> ChaosFault:
