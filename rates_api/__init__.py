@@ -1,6 +1,5 @@
 """Currency rates, with faults injected on request."""
 
-from rates_api.app import create_app
-from rates_api.settings import RatesSettings
+from rates_api.app import RatesSettings, create_app
 
 __all__ = ["RatesSettings", "create_app"]

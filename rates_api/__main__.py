@@ -1,8 +1,7 @@
 """`python -m rates_api --port N`."""
 
 import console
-from rates_api.app import create_app
-from rates_api.settings import RatesSettings
+from rates_api.app import RatesSettings, create_app
 from service_defaults.serving import run_service
 
 if __name__ == "__main__":

@@ -1,16 +1,25 @@
-"""The rates service as an ASGI application."""
+"""The rates service as an ASGI application, and its settings."""
 
 import random
 from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import Field, SecretStr
 
 from chaos import ChaosMiddleware, Outcomes, OutcomesMiddleware
 from rates_api.quotes import Rate, UnknownCurrencyError, quote
-from rates_api.settings import RatesSettings
 from service_defaults.health import health_router
 from service_defaults.problems import ProblemError, install_problems, problem_responses
+from service_defaults.settings import ServiceSettings
+
+
+class RatesSettings(ServiceSettings):
+    """Each field is the environment variable of the same name."""
+
+    chaos_enabled: bool = False  # whether /chaos exists at all
+    chaos_token: SecretStr | None = None  # unset: /chaos answers loopback addresses only
+    rates_seed: int | None = Field(None, ge=0)  # of the rates' jitter; unset: different each time
 
 
 def create_app(settings: RatesSettings) -> FastAPI:
