@@ -1,6 +1,7 @@
 """The port that clients connect to, which may refuse them and take them again."""
 
 import asyncio
+import select
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -95,6 +96,8 @@ class Listener:
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError as failure:  # no descriptors left: the queue waits until there are
+                if not _has_waiting(self._socket):  # asked for a descriptor before it looked
+                    return
                 if not self._is_short:
                     self._is_short = True
                     self._on_failure(failure)
@@ -108,3 +111,9 @@ class Listener:
     def _accept_again(self) -> None:
         if self._socket is not None:
             self._loop.add_reader(self._socket, self._accept)
+
+
+def _has_waiting(listening: socket.socket) -> bool:
+    poller = select.poll()
+    poller.register(listening, select.POLLIN)
+    return bool(poller.poll(0))

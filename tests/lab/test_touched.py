@@ -64,12 +64,13 @@ def test_faults_of_probability_0_change_nothing_and_each_run_is_marked(tmp_path:
         ),
         ("[{link: load -> rates, limit: 1 MiB}]", "limit on load -> rates"),
         ("[{link: load -> rates, latency: 0ms}]", "latency on load -> rates"),
+        ("[{link: load -> rates, drip: 1 MiB}]", "drip on load -> rates"),
         (
-            "[{chaos: rates, failure: 30 %}, {link: load -> rates, reset: true, afterTime: 9 min}]",
+            "[{chaos: rates, failure: 30 %}, {link: load -> rates, reset: true, after: 9 min}]",
             "reset on load -> rates",
         ),
     ],
-    ids=["chaos match", "link match", "limit", "no latency", "one of two"],
+    ids=["chaos match", "link match", "limit", "no latency", "drip", "one of two"],
 )
 def test_a_fault_that_met_nothing_is_named(tmp_path: Path, faults: str, note: str) -> None:
     file = write_experiment(tmp_path, f"{HEAD}  sick: {faults}\n")
