@@ -1,6 +1,7 @@
 """Every error of an application as `application/problem+json` (RFC 9457)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -66,7 +67,10 @@ async def _on_problem(_: Request, error: Exception) -> Response:
 
 async def _on_http_exception(_: Request, error: Exception) -> Response:
     raised = cast("HTTPException", error)
-    return problem(raised.status_code, raised.detail, headers=raised.headers)
+    status, detail = raised.status_code, raised.detail
+    # Starlette's default says no more than the title: Python's own name of the status.
+    says_nothing = detail == {each.value: each.phrase for each in HTTPStatus}.get(status)
+    return problem(status, None if says_nothing else detail, headers=raised.headers)
 
 
 async def _on_crash(_: Request, __: Exception) -> Response:

@@ -26,9 +26,10 @@
     `{"text", "next"}`: at most 256 KiB of the log from BYTE on, or of its end without `from`;
     `next` is the `from` of the next request.
 
-Errors are `application/problem+json`; `detail` is one line for a person. 404: no such service,
-verb or fault; 409: not in its present state; 413: a body over 64 KiB; 422: the document is wrong,
-nothing changed; 503: the system is coming up or going down, or what was tried went wrong.
+Errors are `application/problem+json`; `detail`, if it is more than the `title`, is one line for a
+person. 404: no such service, verb or fault; 409: not in its present state; 413: a body over 64 KiB;
+422: the document is wrong, nothing changed; 503: the system is coming up or going down, or what was
+tried went wrong.
 """
 
 from http import HTTPStatus

@@ -86,9 +86,10 @@ class LabClient:
             ) from None
         if answer.is_success:
             return dict(body)
+        why = body.get("detail", body["title"])
         if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise UsageError(body["detail"])
-        raise NoValidData(body["detail"])
+            raise UsageError(why)
+        raise NoValidData(why)
 
 
 def _part(name: str) -> str:

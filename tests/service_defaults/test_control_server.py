@@ -87,8 +87,8 @@ async def test_a_body_may_be_as_long_as_the_limit_and_no_longer() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status", "detail"),
     [
-        ("GET", "/nowhere", 404, "Not Found"),
-        ("GET", "/echo", 405, "Method Not Allowed"),
+        ("GET", "/nowhere", 404, None),
+        ("GET", "/echo", 405, None),
         ("GET", "/busy", 503, "come back later"),
         ("GET", "/crash", 500, None),
     ],
