@@ -128,6 +128,7 @@ class _Plain:
     rows: list[list[str]]
     names: int
     gap: int = _GAP
+    breaks_names: bool = False  # between their words
 
 
 def _titled(section: Section, look: _Look) -> Iterator[Table | Text]:
@@ -143,7 +144,7 @@ def _titled(section: Section, look: _Look) -> Iterator[Table | Text]:
         ],
         names=section.names,
     )
-    parts = _parts(plain, look.width)
+    parts = _parts(plain, look.width) or _parts(replace(plain, breaks_names=True), look.width)
     for number, part in enumerate(parts):
         yield from [Text("")] if number else []
         yield _table(part, _widths(part, look.width))
@@ -180,21 +181,31 @@ def _with_figures(whole: _Plain, begin: int, end: int) -> _Plain:
 def _widths(table: _Plain, most: int) -> list[int]:
     """Return the widths of columns that need *most* together, or none if that is too little.
 
-    A heading may be broken between its words, a figure may not.
+    Headings may be broken between their words, a figure may not.
     """
-    for shortest in (table.headings, [max(each.split(), key=len) for each in table.headings]):
-        columns = zip(shortest, *table.rows, strict=True)
-        widths = [max(map(cell_len, column)) for column in columns]
+    short = [_longest_word(heading) for heading in table.headings]
+    columns = [[row[number] for row in table.rows] for number in range(len(table.headings))]
+    for number in range(table.names if table.breaks_names else 0):
+        columns[number] = [*map(_longest_word, columns[number])]
+    for headings in (table.headings, short):
+        widths = [
+            max(map(cell_len, [heading, *column]))
+            for heading, column in zip(headings, columns, strict=True)
+        ]
         if sum(widths) + table.gap * (len(widths) - 1) <= most:
             return widths
     return []
+
+
+def _longest_word(text: str) -> str:
+    return max(text.split(), key=cell_len, default="")
 
 
 def _table(plain: _Plain, widths: list[int]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, plain.gap - 1, 0, 0), show_edge=False)
     for number, (heading, width) in enumerate(zip(plain.headings, widths, strict=True)):
         justify = "left" if number < plain.names else "right"
-        table.add_column(heading, justify=justify, width=width)  # type: ignore[arg-type]
+        table.add_column(heading, justify=justify, width=width, overflow="fold")  # type: ignore[arg-type]
     for row in plain.rows:
         table.add_row(*map(Text, row))
     return table
