@@ -192,9 +192,21 @@ def _widths(table: _Plain, most: int) -> list[int]:
             max(map(cell_len, [heading, *column]))
             for heading, column in zip(headings, columns, strict=True)
         ]
-        if sum(widths) + table.gap * (len(widths) - 1) <= most:
-            return widths
+        spare = most - sum(widths) - table.gap * (len(widths) - 1)
+        if spare >= 0:
+            return _with_wider_names(widths, spare, table)
     return []
+
+
+def _with_wider_names(widths: list[int], spare: int, table: _Plain) -> list[int]:
+    """Return the widths with the *spare* columns for names, each no wider than it needs."""
+    wider = list(widths)
+    for number in range(table.names):
+        needed = max(cell_len(row[number]) for row in table.rows)
+        more = min(spare, max(0, needed - wider[number]))
+        wider[number] += more
+        spare -= more
+    return wider
 
 
 def _longest_word(text: str) -> str:

@@ -10,7 +10,7 @@ from tests.lab.small_experiment import SYSTEM, LabProcess, rows, write_experimen
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
 ASKED, REQUESTS = 0.3, 200
-RESET = f"{{link: load -> rates, reset: true, share: {ASKED}}}"
+RESET = f"{{link: load -> rates, reset: true, probability: {ASKED}}}"
 TABLE = f"""\
 title: Some connections reset
 system: system.yaml

@@ -83,7 +83,7 @@ def test_an_interrupted_load_leaves_no_process_and_no_folder(tmp_path: Path) -> 
 def test_without_locust_nothing_is_started(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.locust_engine.find_spec", lambda _: None)
+    monkeypatch.setattr("lab.run.locust_engine.find_spec", lambda _: None)
     experiment = write_experiment(tmp_path, LONG)
 
     assert main(["run", str(experiment), "--out", str(tmp_path / "out")]) == 2

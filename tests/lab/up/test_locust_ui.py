@@ -113,7 +113,7 @@ def test_a_web_ui_that_cannot_be_had_is_one_line_and_starts_nothing(
         assert main([*up, "--locust-port", str(port)]) == 2
     assert main([*bare, "--locust"]) == 2
     assert main([*other, "--locust"]) == 2
-    monkeypatch.setattr("lab.locust_engine.find_spec", lambda _: None)
+    monkeypatch.setattr("lab.run.locust_engine.find_spec", lambda _: None)
     assert main([*up, "--locust"]) == 2
     lines = capsys.readouterr().err.splitlines()
 
