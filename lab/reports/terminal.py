@@ -192,7 +192,7 @@ def _widths(table: _Plain, most: int) -> list[int]:
             max(map(cell_len, [heading, *column]))
             for heading, column in zip(headings, columns, strict=True)
         ]
-        spare = most - sum(widths) - table.gap * (len(widths) - 1)
+        spare = most - sum(widths) - table.gap * len(widths) + 1  # none after the last
         if spare >= 0:
             return _with_wider_names(widths, spare, table)
     return []
