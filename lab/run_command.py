@@ -15,7 +15,7 @@ from lab.errors import NoValidData, UsageError
 from lab.hosts import check_hosts
 from lab.interrupt import INTERRUPTED, finish_first, run_until_signal
 from lab.reports import LANGUAGES, TerminalReport
-from lab.reports.conclusion import conclude, exit_code_of
+from lab.reports.conclusion import conclude, exit_code_of, write_conclusion
 from lab.reports.report import Report
 from lab.reports.terminal import as_text
 from lab.results.manifest import first_manifest
@@ -69,7 +69,8 @@ def run_command(options: RunOptions) -> int:
     with finish_first() as signals:
         folder.write_manifest(manifest | session.ending)
         if folder.has_runs:
-            report = conclude(folder, language=options.language)
+            report = conclude(folder)
+            write_conclusion(report, folder, language=options.language)
             _show(report, folder, options.language)
             exit_code = exit_code or exit_code_of(report)
         exit_code = INTERRUPTED if signals else exit_code
@@ -87,7 +88,7 @@ def report_command(path: Path, language: str) -> int:
     if not folder.has_runs:
         raise UsageError(f"{path} has no runs.csv; name a folder that `lab run` has left")
     try:
-        report = conclude(folder, language=language)
+        report = conclude(folder)
     except RunsError as error:
         raise UsageError(str(error)) from error
     say(as_text(TerminalReport(report=report, words=LANGUAGES[language])))

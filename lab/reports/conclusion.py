@@ -14,15 +14,13 @@ EXPECTATION_FAILED = 1
 NO_VALID_DATA = 3
 
 
-def conclude(folder: ResultFolder, *, language: str) -> Report:
-    """Summarise `runs.csv`, write `summary.csv` and `table.md` beside it, return the report.
+def conclude(folder: ResultFolder) -> Report:
+    """Return what the runs of a result folder come to; nothing is written.
 
-    An experiment with a sweep leaves `sweep.csv`, too. The first class of the outcome is what a
-    setting is to buy.
+    The first class of the outcome is what a setting of a sweep is to buy.
 
     Args:
         folder: with at least one recorded run.
-        language: of `table.md`, a key of `LANGUAGES`.
 
     Raises:
         UsageError: the folder is no result of a run, or of another version of the lab.
@@ -30,9 +28,9 @@ def conclude(folder: ResultFolder, *, language: str) -> Report:
     """
     manifest = folder.manifest()
     outline = outline_in(manifest)
-    is_whole = manifest["status"] == "finished"
+    is_whole = manifest.get("status") == "finished"
     summaries = summarise(folder.path / "runs.csv", outline, is_whole=is_whole)
-    report = Report(
+    return Report(
         outline=outline,
         summaries=summaries,
         sweep=sweep_rows(summaries, outline.clients, classes=outline.classes),
@@ -40,12 +38,26 @@ def conclude(folder: ResultFolder, *, language: str) -> Report:
         outcomes=check(summaries, outline),
         has_breaker=folder.has_event("breaker.seen"),
     )
-    write_summary(summaries, folder.path / "summary.csv", outline)
+
+
+def write_conclusion(report: Report, folder: ResultFolder, *, language: str) -> None:
+    """Write `summary.csv`, `table.md` and, of a sweep, `sweep.csv`.
+
+    Args:
+        report: of the folder's runs.
+        folder: without these files.
+        language: of `table.md`, a key of `LANGUAGES`.
+
+    Raises:
+        FileExistsError: there is one of them; nothing is ever overwritten.
+    """
+    outline = report.outline
+    write_summary(report.summaries, folder.path / "summary.csv", outline)
     if report.sweep:
         write_sweep(report.sweep, folder.path / "sweep.csv", classes=outline.classes)
     page = render_markdown(report, LANGUAGES[language])
-    (folder.path / "table.md").write_text(page, encoding="utf-8", newline="\n")
-    return report
+    with (folder.path / "table.md").open("x", encoding="utf-8", newline="\n") as file:
+        file.write(page)
 
 
 def exit_code_of(report: Report) -> int:

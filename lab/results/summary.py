@@ -101,10 +101,14 @@ def _totals(outline: Outline) -> Iterator[tuple[str, str]]:
 
 
 def write_summary(summaries: Sequence[CellSummary], path: Path, outline: Outline) -> None:
-    """Write the summaries as CSV: the median of each figure, then its `_min` and `_max`."""
+    """Write the summaries as a new CSV: the median of each figure, then its `_min` and `_max`.
+
+    Raises:
+        FileExistsError: there is such a file; nothing is ever overwritten.
+    """
     figures = [each for each in figure_names(outline) if each not in _SAME_IN_ALL_RUNS]
     columns = [f"{figure}{end}" for figure in figures for end in ("", "_min", "_max")]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["fault", "client", "requests", "runs", *columns])
         writer.writerows(_row(summary, figures) for summary in summaries)

@@ -56,10 +56,14 @@ def sweep_rows(
 
 
 def write_sweep(rows: Sequence[SweepRow], path: Path, *, classes: Sequence[str]) -> None:
-    """Write the rows as CSV; a setting that a row's sweep does not have is empty."""
+    """Write the rows as a new CSV; a setting that a row's sweep does not have is empty.
+
+    Raises:
+        FileExistsError: there is such a file; nothing is ever overwritten.
+    """
     names = (*classes, ERROR_CLASS)
     settings = list(dict.fromkeys(name for row in rows for name in row.client.settings))
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         shares = [f"{name}_share" for name in names]
         writer.writerow(["fault", "sweep", *settings, *shares, *COSTS, "unbeaten"])

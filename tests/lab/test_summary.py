@@ -118,7 +118,9 @@ def test_a_figure_that_is_no_number_is_refused(tmp_path: Path) -> None:
         summarise(_runs(tmp_path, run("none", "raw", fresh="many")), OUTLINE, is_whole=False)
 
 
-def test_the_summary_file_has_each_figure_with_its_ends(tmp_path: Path) -> None:
+def test_the_summary_file_has_each_figure_with_its_ends_and_is_never_overwritten(
+    tmp_path: Path,
+) -> None:
     summaries = summarise(_runs(tmp_path, *table184_rows()), OUTLINE, is_whole=False)
     path = tmp_path / "summary.csv"
 
@@ -133,3 +135,5 @@ def test_the_summary_file_has_each_figure_with_its_ends(tmp_path: Path) -> None:
     assert (sick["requests"], sick["runs"]) == ("200", "5")
     assert (sick["fresh"], sick["fresh_min"], sick["fresh_max"]) == ("195", "192", "199")
     assert (rows[-1]["p95_ms"], rows[-1]["mean_ms"]) == ("", "10012.4")
+    with pytest.raises(FileExistsError):
+        write_summary(summaries, path, OUTLINE)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from lab.reports import LANGUAGES, TerminalReport
-from lab.reports.conclusion import conclude
+from lab.reports.conclusion import conclude, write_conclusion
 from lab.results.manifest import first_manifest
 from lab.results.outline import PlannedCell, outline_of
 from lab.results.record import ResultFolder
@@ -34,7 +34,8 @@ def shown(name: str, language: str, folder: Path) -> TerminalReport:
     result.write_manifest(manifest | {"status": "finished"})
     result.add_event("breaker.seen")
     shutil.copy(HERE / "recorded" / f"{name}.csv", folder / "runs.csv")
-    report = conclude(result, language=language)
+    report = conclude(result)
+    write_conclusion(report, result, language=language)
     return TerminalReport(report=report, words=LANGUAGES[language])
 
 
