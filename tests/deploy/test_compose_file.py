@@ -5,7 +5,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -152,10 +154,16 @@ def settings_of(service: Service) -> set[str]:
     """Return the names of the fields of the service's settings."""
     found = [
         each
-        for each in vars(import_module(f"{service.module}.settings")).values()
+        for each in vars(_module_of_settings(service)).values()
         if isinstance(each, type)
         and issubclass(each, ServiceSettings)
         and each is not ServiceSettings
     ]
     assert len(found) == 1
     return set(found[0].model_fields)
+
+
+def _module_of_settings(service: Service) -> ModuleType:
+    """Return the module with a service's settings: their own, or that of its application."""
+    name = "settings" if find_spec(f"{service.module}.settings") else "app"
+    return import_module(f"{service.module}.{name}")
