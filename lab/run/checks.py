@@ -167,12 +167,13 @@ async def why_invalid(
         or _others(played)
         or strange_mark(played, system.injectors)
         or await _why_a_fault_is_off(played, system)
-        or "; ".join(dict.fromkeys(limit for each in samples for limit in _limits(each)))
-        or _why_the_lab_was_late(played)
-        or proxy_limits(before.proxies, after.proxies, over_s=_span_s(samples))
         or await _why_unreached(played, system, after.attempts_since(at_faults))
         or _untouched(played)
         or disagreement(before.replies, after.replies, samples)
+        # What a repetition may mend stands last.
+        or "; ".join(dict.fromkeys(limit for each in samples for limit in _limits(each)))
+        or proxy_limits(before.proxies, after.proxies, over_s=_span_s(samples))
+        or _why_the_lab_was_late(played)
     )
 
 
